@@ -4,12 +4,14 @@ use super::read::{ReadResult, memory_limit, memory_of, memory_of_all, read_by};
 use super::{Matcher, Schemas, ValidationCache};
 use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, Error, Hint, Patterns, Place, RepoPath, TaskId,
-    TaskPlace,
+    TaskPlace, VerificationName,
 };
 use orch_core::decide::{
-    CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion, named_pattern,
+    CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion, ResultFile, VerifiedFact,
+    named_pattern,
 };
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_core::verification::RULES;
 use orch_core::workflow::{Artifact, Format, Guard, Workflow, repository_name};
 use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::cell::Cell;
@@ -138,6 +140,7 @@ pub fn observe(
             diagnostics: Vec::new(),
             inputs: Inputs::default(),
             missing: Vec::new(),
+            verified: BTreeMap::new(),
             own_file: OwnFile::AsRecorded,
         },
         state: None,
@@ -176,6 +179,12 @@ struct Observer<'a> {
     has_reports: bool,
     /// How many bytes of memory the values that were read may take.
     memory: Cell<u64>,
+}
+
+/// The verification of which a file is the result, by its path below the directory of the task.
+fn result_of(below: &str) -> Option<VerificationName> {
+    let name = below.strip_prefix("eval/verify/")?.strip_suffix(".json")?;
+    VerificationName::new(name).ok()
 }
 
 /// How many reports that nothing reads are named.
@@ -244,6 +253,16 @@ impl Observer<'_> {
                 return Ok(());
             }
             _ => {}
+        }
+        if let Some(name) = result_of(below) {
+            // Who looks at the task reads it, if it is one of a verification that it knows.
+            let fact = VerifiedFact {
+                code: None,
+                rules: RULES,
+                file: ResultFile::Missing,
+            };
+            observed.facts.verified.insert(name, fact);
+            return Ok(());
         }
         let mut owners: Vec<(usize, usize)> = matcher.artifacts_of(below).collect();
         let is_owned = !owners.is_empty();

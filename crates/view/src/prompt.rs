@@ -348,6 +348,9 @@ fn nothing_to_write(suggestion: &Suggestion) -> String {
     let mut out = String::from("\n## Nothing to write\n\n");
     out.push_str(match suggestion.duty.r#do {
         Do::Apply => "A transition is due. Apply it:\n",
+        Do::Run if suggestion.action.is_none() => {
+            "orch verifies the code first. Nobody writes its result by hand:\n"
+        }
         Do::Run => {
             "There is nothing to do but the action; report its result as the instructions say.\n"
         }

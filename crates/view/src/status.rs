@@ -543,7 +543,7 @@ fn spot(suggestion: &Suggestion) -> Option<Spot> {
     let expected = suggestion
         .expects
         .iter()
-        .find(|expected| wanted.contains(&expected.state));
+        .find(|expected| expected.owner.is_none() && wanted.contains(&expected.state));
     let problems = expected.map_or(suggestion.diagnostics.as_slice(), |expected| {
         &expected.problems
     });

@@ -5,8 +5,8 @@ use super::wire::{
 };
 use super::{DutyView, Subject, TaskView};
 use orch_base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
-use orch_core::decide::{Decision, Expectation, Verdict};
-use orch_core::workflow::{Phase, TreeScope, first_example};
+use orch_core::decide::{Decision, ExpectState, Expectation, Verdict};
+use orch_core::workflow::{Format, Owner, Phase, TreeScope, first_example};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -26,11 +26,7 @@ impl Suggestion {
             sent_back: super::issue::sent_back(subject),
             inputs: super::issue::inputs(subject),
             remarks: super::issue::remarks(decision),
-            expects: decision
-                .expects
-                .iter()
-                .map(|expected| expectation(subject, expected))
-                .collect(),
+            expects: expects(subject),
             options: decision.options.iter().map(CommandView::of).collect(),
             question: super::question::question(subject),
             moves: decision.moves.iter().map(Possible::of).collect(),
@@ -123,6 +119,33 @@ fn instructions_path(subject: &Subject<'_>) -> Option<String> {
     Some(format!("{directory}/agents/{}.md", instructions(subject)?))
 }
 
+/// The files that are expected: those that somebody writes, then the results of verifications.
+fn expects(subject: &Subject<'_>) -> Vec<Expected> {
+    let decision = subject.decision;
+    let written = decision
+        .expects
+        .iter()
+        .map(|expected| expectation(subject, expected));
+    let run = decision.verifications.iter().map(|due| Expected {
+        artifact: due.name.to_string(),
+        owner: Some(Owner::Process),
+        path: in_repository(subject.place, &due.path()),
+        tree: Vec::new(),
+        format: Format::Json,
+        schema: None,
+        state: if due.was_run {
+            ExpectState::Stale
+        } else {
+            ExpectState::Missing
+        },
+        because: format!("it {}", due.because),
+        example: None,
+        of: BTreeMap::new(),
+        problems: Vec::new(),
+    });
+    written.chain(run).collect()
+}
+
 pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expected {
     let of: BTreeMap<String, String> = expected
         .of
@@ -131,6 +154,7 @@ pub(super) fn expectation(subject: &Subject<'_>, expected: &Expectation) -> Expe
         .collect();
     Expected {
         artifact: expected.artifact.to_string(),
+        owner: None,
         path: in_repository(subject.place, &expected.path),
         tree: scope(subject, &expected.artifact)
             .map(|scope| scope.texts().to_vec())

@@ -98,7 +98,7 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
     let is_broken = suggestion
         .expects
         .iter()
-        .any(|expected| expected.state != ExpectState::Unmet);
+        .any(|expected| expected.owner.is_none() && expected.state != ExpectState::Unmet);
     if let Some(what) = suggestion.waits_for.as_ref().filter(|_| !is_broken) {
         return format!("wait for {}", one_line(what));
     }
@@ -117,7 +117,10 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
             Direction::Stay => format!("start {next} again"),
             Direction::Advance | Direction::None => format!("move to {next}"),
         },
-        Do::Run => format!("run {}", suggestion.action.as_deref().unwrap_or_default()),
+        Do::Run => match &suggestion.action {
+            Some(action) => format!("run {action}"),
+            None => format!("verify {}", verifications(suggestion)),
+        },
         Do::Decide => match (suggestion.duty.kind, suggestion.duty.direction) {
             (DutyKind::Stalled, _) => "stalled: decide".to_owned(),
             (_, Direction::Regress) => format!("decide: back to {next}?"),
@@ -138,13 +141,24 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
     }
 }
 
+/// The names of the verifications that have to run.
+fn verifications(suggestion: &Suggestion) -> String {
+    let due = suggestion
+        .expects
+        .iter()
+        .filter(|expected| expected.owner == Some(Owner::Process));
+    due.map(|expected| expected.artifact.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// A missing file that was written elsewhere: its path, and the expected one. A missing file has no other
 /// problems.
 fn misplaced(suggestion: &Suggestion) -> Option<(String, String)> {
     let missing = suggestion
         .expects
         .iter()
-        .filter(|expected| expected.state == ExpectState::Missing);
+        .filter(|expected| expected.owner.is_none() && expected.state == ExpectState::Missing);
     missing
         .flat_map(|expected| {
             Some((
@@ -160,7 +174,7 @@ fn paths(suggestion: &Suggestion, states: &[ExpectState]) -> String {
     let wanted: Vec<&Expected> = suggestion
         .expects
         .iter()
-        .filter(|expected| states.contains(&expected.state))
+        .filter(|expected| expected.owner.is_none() && states.contains(&expected.state))
         .collect();
     let mut text: Vec<String> = wanted
         .iter()

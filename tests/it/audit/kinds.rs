@@ -94,6 +94,7 @@ impl Said {
             diagnostics: Vec::new(),
             inputs: Default::default(),
             missing: Vec::new(),
+            verified: Default::default(),
             own_file: OwnFile::AsRecorded,
         };
         let by = By {

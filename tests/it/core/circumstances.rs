@@ -18,6 +18,7 @@ fn plain() -> Circumstances<'static> {
         last_run: &LastRun::Settled,
         remembered: &|_, _| None,
         is_file: &|_| false,
+        verification: &|_| None,
         head: &|| None,
         ignored: &Vec::new,
     }

@@ -29,6 +29,7 @@ pub fn facts() -> Facts {
         diagnostics: Vec::new(),
         inputs: Default::default(),
         missing: Vec::new(),
+        verified: Default::default(),
         own_file: OwnFile::AsRecorded,
     }
 }

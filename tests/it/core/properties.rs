@@ -490,6 +490,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             diagnostics: Vec::new(),
             inputs: Default::default(),
             missing: Vec::new(),
+            verified: Default::default(),
             own_file: OwnFile::AsRecorded,
         };
         (workflow, state, facts)

@@ -714,6 +714,13 @@ fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
                 };
                 values.insert(artifact.name.to_string(), seen.given());
             }
+            let flag = |dice: &mut Dice| dice.below(2) > 0;
+            let names = |dice: &mut Dice| vec!["a"; dice.below(2)];
+            let tests = json!({
+                "defined": flag(&mut dice), "fresh": flag(&mut dice), "passed": flag(&mut dice),
+                "known": names(&mut dice), "new": names(&mut dice),
+            });
+            values.insert("verified".to_owned(), json!({"tests": tests}));
             let mut state = dice.pick(&states).clone();
             for (key, value) in &workflow.state.defaults {
                 state

@@ -164,6 +164,7 @@ impl World {
             diagnostics: Vec::new(),
             inputs: Default::default(),
             missing: Vec::new(),
+            verified: Default::default(),
             own_file: OwnFile::AsRecorded,
         }
     }

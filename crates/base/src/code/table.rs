@@ -1051,6 +1051,15 @@ codes! {
         "A file is UTF-16.",
         "It was saved in another encoding.",
         "Save it as UTF-8.";
+    VerificationNotRun = "verification-not-run", Finding,
+        "A verification could not run, so there is no result.",
+        "Its setup failed, a command does not exist, a limit was reached, or the checkout cannot be made. The message says \
+         which.",
+        "Remove the cause, then run `orch verify TASK --again`.";
+    VerificationResult = "verification-result", Finding,
+        "The file with the result of a verification is not what orch recorded.",
+        "It is gone, somebody wrote or changed it, or no event names it. It counts for nothing.",
+        "Run `orch verify TASK`, which records a result and its file, or restore the file from git.";
     WatchFailed = "watch-failed", Fault,
         "orch cannot watch the files, or only some of them.",
         "The system limits the number of watches or open files, or the directory is gone.",
@@ -1163,6 +1172,10 @@ codes! {
         "A value in a workflow has the wrong type or makes no sense there.",
         "The key expects another type, or one of a few words.",
         "Correct the value. The message says what is expected.";
+    WorkflowVerification = "workflow-verification", Finding,
+        "A workflow speaks of a verification that nobody runs.",
+        "`orch.toml` has no `[verify.NAME]` for it, or no phase verifies it. The name may be misspelled.",
+        "Define the verification in `orch.toml`, name it in `verifies` of a phase, or correct the name.";
     YamlMergeKey = "yaml-merge-key", Finding,
         "A YAML file contains a merge key, `<<`.",
         "Merge keys are no part of YAML 1.2. `<<` is an ordinary key here, and merges nothing.",

@@ -6,8 +6,8 @@ use super::decision::is_order;
 use super::evaluation::choice;
 use super::settle::endless;
 use super::{
-    Choice, Decision, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp, State, Verdict,
-    evaluate, fingerprint, settle,
+    Choice, Decision, DueVerification, Ending, ExpectState, Facts, Kind, Recorded, Runner, Stamp,
+    State, Verdict, VerificationAttempt, evaluate, fingerprint, settle,
 };
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Timestamp, command, trailer};
@@ -26,6 +26,8 @@ pub struct Circumstances<'a> {
     pub remembered: &'a dyn Fn(&RepoPath, Digest) -> Option<Remembered>,
     /// Whether there is a file at a path of the repository.
     pub is_file: &'a dyn Fn(&RepoPath) -> bool,
+    /// What became of an attempt of a verification on this code that left no result.
+    pub verification: &'a dyn Fn(&DueVerification) -> Option<VerificationAttempt>,
     /// The commit that is checked out.
     pub head: &'a dyn Fn() -> Option<Digest>,
     /// A finding for each file of the task that git ignores, so that no step can be committed. Asked only if a
@@ -168,6 +170,9 @@ pub fn complete(
     if !circumstances.past && !circumstances.untracked {
         offer_trailer(facts, &mut decision, circumstances);
     }
+    if !circumstances.past && !circumstances.untracked {
+        note_attempts(facts, &mut decision, circumstances);
+    }
     // Do not offer to start a run that is in progress or has stalled.
     let is_open = !circumstances.past
         && !circumstances.untracked
@@ -195,6 +200,44 @@ pub fn complete(
         note_question(state, facts, &mut decision);
     }
     CompleteDecision { decision, runner }
+}
+
+/// Notes of each verification that is due whether it runs, or could not run: then a person has to act.
+fn note_attempts(facts: &Facts, decision: &mut Decision, circumstances: &Circumstances<'_>) {
+    let task = facts.task.as_str();
+    let mut failed = Vec::new();
+    let mut running = Vec::new();
+    for due in &mut decision.verifications {
+        due.attempt = (circumstances.verification)(due);
+        match &due.attempt {
+            Some(VerificationAttempt::CouldNotRun(why)) => {
+                failed.push(format!("`{}` could not run: {why}", due.name));
+            }
+            Some(VerificationAttempt::Running) => running.push(format!("`{}`", due.name)),
+            None => {}
+        }
+    }
+    if !running.is_empty() {
+        decision.reason = format!("{}; orch runs {}", decision.reason, running.join(", "));
+        decision.options.retain(|option| option.id != "verify");
+    }
+    if failed.is_empty() {
+        return;
+    }
+    if let Verdict::Wait { owner, .. } = &mut decision.verdict {
+        *owner = Owner::Human;
+    }
+    let again = ["orch", "verify", task, "--again"];
+    decision.options.retain(|option| option.id != "verify");
+    let effect = "try it again on the same code";
+    decision
+        .options
+        .insert(0, choice("verify", again, Owner::Human, effect));
+    decision.reason = format!("{}; {}", failed.join("; "), decision.reason);
+    for message in failed {
+        let finding = Diagnostic::warning(Code::VerificationNotRun, message);
+        decision.diagnostics.push(finding.hint(Hint::run(&again)));
+    }
 }
 
 /// Holds a due transition whose evidence git ignores: no command of `orch` could commit it.

@@ -1,7 +1,8 @@
 //! What the rules say about one task now, and everything that led to it.
 
 use super::{
-    CodeBase, Detail, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn, SendBack, State,
+    CodeBase, Detail, DueVerification, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn,
+    SendBack, State,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use orch_base::{
@@ -48,6 +49,8 @@ pub struct Decision {
     pub evidence: Vec<Evidence>,
     /// What has to be written, corrected or rewritten next.
     pub expects: Vec<Expectation>,
+    /// The verifications that have to run before a rule leads on.
+    pub verifications: Vec<DueVerification>,
     /// Every transition that the rules know from here.
     pub moves: Vec<Move>,
     /// Commands that a person or an agent may choose.

@@ -72,6 +72,9 @@ pub(super) fn look<'f>(
                     state,
                     artifact,
                     present: &present,
+                    verified: workflow
+                        .phase(phase)
+                        .and_then(|phase| facts.replaces(artifact, phase)),
                 };
                 count_each(&standings, seen);
             }
@@ -144,6 +147,7 @@ impl<'f> SeenArtifact<'f> {
                     Code::Unfilled,
                     "write real content; the example only shows the form",
                 ),
+                WhyNot::Verified(_) => (Code::NotCounted, "remove it: it moves nothing"),
                 _ if is_named => continue,
                 WhyNot::Early { .. } => (
                     Code::NotCounted,

@@ -5,7 +5,10 @@
 //! the verdict whose turn it is. The matches list every verdict, so the compiler points here when one is
 //! added.
 
-use super::{Choice, Decision, Ending, ExpectState, Expectation, Verdict};
+use super::{
+    Choice, Decision, DueVerification, Ending, ExpectState, Expectation, Verdict,
+    VerificationAttempt,
+};
 use crate::workflow::{Owner, Workflow};
 use orch_base::{Code, PhaseId, Timestamp, words};
 use serde::{Deserialize, Serialize};
@@ -244,6 +247,16 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
             Some(&due.to),
             RunTurn::Apply,
         ),
+        Verdict::Wait { .. } if decision.verifications.iter().any(could_not_run) => {
+            DutyRow(DutyKind::Wait, Do::Repair, Owner::Human, current, waits)
+        }
+        Verdict::Wait { owner, .. } if decision.verifications.iter().any(may_run_now) => DutyRow(
+            DutyKind::Wait,
+            Do::Run,
+            *owner,
+            current,
+            RunTurn::Work(*owner),
+        ),
         Verdict::Run(_) => DutyRow(DutyKind::Run, Do::Run, works, current, RunTurn::Act),
         // A person decides by a command, which writes the file.
         Verdict::Wait {
@@ -299,6 +312,14 @@ fn row<'a>(workflow: &Workflow, decision: &'a Decision) -> DutyRow<'a> {
             DutyRow(DutyKind::Livelock, Do::Repair, Owner::Human, None, fails)
         }
     }
+}
+
+fn could_not_run(due: &DueVerification) -> bool {
+    matches!(due.attempt, Some(VerificationAttempt::CouldNotRun(_)))
+}
+
+fn may_run_now(due: &DueVerification) -> bool {
+    due.attempt.is_none()
 }
 
 /// Whether a command decides, so that no file has to be written first.

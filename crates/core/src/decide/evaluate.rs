@@ -7,9 +7,11 @@ use super::evaluation::{Evaluation, choice};
 use super::grounds::outdated_in_words;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
+use super::verified::TaskVerifications;
+use super::ways_out::{to_archive, ways_out};
 use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
-    Verdict, WHY, expect, rename_side,
+    Verdict, WHY, expect,
 };
 use crate::workflow::{Owner, Phase, Workflow};
 use orch_base::{
@@ -297,26 +299,6 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
     )
 }
 
-/// The command that takes a task out of the way. One that is not finished needs a reason.
-fn to_archive(facts: &Facts, phase: &Phase) -> Choice {
-    let force: &[&str] = if phase.terminal {
-        &[]
-    } else {
-        &["--force", WHY]
-    };
-    let argv = [&["orch", "archive", facts.task.as_str()], force].concat();
-    choice(
-        "archive",
-        argv,
-        if phase.terminal {
-            Owner::Orch
-        } else {
-            Owner::Human
-        },
-        "move the record to the archive",
-    )
-}
-
 fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(recorded) = &state.workflow
         && recorded.digest != workflow.digest
@@ -359,6 +341,7 @@ fn broken(
         grounds: Vec::new(),
         evidence: Vec::new(),
         expects: Vec::new(),
+        verifications: Vec::new(),
         moves: Vec::new(),
         options,
         question: None,
@@ -367,61 +350,6 @@ fn broken(
         lost: Vec::new(),
         diagnostics,
     }
-}
-
-/// The commands that restore a state that cannot be used.
-fn ways_out(facts: &Facts, code: Code) -> Vec<Choice> {
-    if code == Code::ConflictMarkers {
-        // Restoring the file from git would discard what the other branch did.
-        let effect = "join both sides of the log and compute the state from them";
-        return vec![choice(
-            "resolve",
-            ["orch", "resolve", facts.task.as_str()],
-            Owner::Orch,
-            effect,
-        )];
-    }
-    if code == Code::CreatedTwice {
-        let [theirs, ours] =
-            ["--rename-theirs", "--rename-ours"].map(|flag| rename_side(&facts.task, flag));
-        let theirs_effect = "give the task that was merged another id";
-        let ours_effect = "give the task of this branch another id";
-        return vec![
-            choice(
-                "rename-theirs",
-                theirs.iter().map(String::as_str),
-                Owner::Human,
-                theirs_effect,
-            ),
-            choice(
-                "rename-ours",
-                ours.iter().map(String::as_str),
-                Owner::Human,
-                ours_effect,
-            ),
-        ];
-    }
-    let log = facts
-        .place
-        .directory()
-        .join("transcript.jsonl")
-        .map(|path| path.to_string())
-        .unwrap_or_default();
-    let effect = "rebuild transcript.jsonl from git history and from what is left of the file";
-    vec![
-        choice(
-            "recover",
-            ["orch", "recover", facts.task.as_str()],
-            Owner::Human,
-            effect,
-        ),
-        choice(
-            "restore",
-            ["git", "restore", "--", &log],
-            Owner::Human,
-            "restore transcript.jsonl from git",
-        ),
-    ]
 }
 
 impl Evaluation<'_> {
@@ -461,7 +389,11 @@ impl Evaluation<'_> {
         if self.phase.terminal || !self.broken_needs(&self.phase.needs, &[]).is_empty() {
             return None;
         }
-        match self.rules().decisive(&self.scope())?.verdict {
+        let fired = self.rules().decisive(&self.scope())?;
+        if TaskVerifications::of(self).hold(fired.rule).is_some() {
+            return None;
+        }
+        match fired.verdict {
             Verdict::Transition(due)
                 if self.required_and_missing().is_none()
                     && self.grounds().dependence_of(&due).is_none() =>
@@ -473,10 +405,13 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The phase that the task would enter if its verdict were by somebody else; `None` if that keeps it from nothing.
-    pub(super) fn held_by_writer(&self) -> Option<PhaseId> {
-        match self.rules().decisive(&self.scope())?.verdict {
-            Verdict::Transition(due) if self.grounds().dependence_of(&due).is_some() => {
+    /// The phase that the task would enter if its verdict were by somebody else, or its code were verified; `None` if
+    /// neither keeps it from anything.
+    pub(super) fn held(&self) -> Option<PhaseId> {
+        let fired = self.rules().decisive(&self.scope())?;
+        let is_held = TaskVerifications::of(self).hold(fired.rule).is_some();
+        match fired.verdict {
+            Verdict::Transition(due) if is_held || self.grounds().dependence_of(&due).is_some() => {
                 Some(due.to)
             }
             _ => None,
@@ -511,6 +446,7 @@ impl Evaluation<'_> {
             grounds: self.grounds().all(),
             evidence: Vec::new(),
             expects: Vec::new(),
+            verifications: Vec::new(),
             moves: Vec::new(),
             options: Vec::new(),
             question: None,
@@ -526,6 +462,9 @@ impl Evaluation<'_> {
         self.note_lost(&mut decision);
         let found = self.grounds().ground_findings(&decision.grounds);
         decision.diagnostics.extend(found);
+        decision
+            .diagnostics
+            .extend(TaskVerifications::of(self).findings());
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
@@ -536,9 +475,13 @@ impl Evaluation<'_> {
         }
         let fired = self.rules().try_rules(&scope, &mut decision);
         match fired {
-            Some(fired) => self.apply_outcome(fired, &mut decision),
+            Some(fired) => match TaskVerifications::of(self).hold(fired.rule) {
+                Some(hold) => hold.apply(fired.rule, &mut decision),
+                None => self.apply_outcome(fired, &mut decision),
+            },
             None => expect::nothing_fired(self, &mut decision),
         }
+        TaskVerifications::of(self).await_due(&mut decision);
         self.grounds().report_fallen(&mut decision);
         decision
     }
@@ -550,7 +493,9 @@ impl Evaluation<'_> {
         let mut remarks = if self.phase.terminal {
             Vec::new()
         } else {
-            self.grounds().remarks_on_writers()
+            let mut remarks = self.grounds().remarks_on_writers();
+            remarks.extend(TaskVerifications::of(self).remarks());
+            remarks
         };
         let Some(guard) = &self.phase.remarks else {
             return remarks;
@@ -582,10 +527,13 @@ impl Evaluation<'_> {
                 names.push(verdict.clone());
             }
         }
-        names
+        let mut inputs: Vec<Evidence> = names
             .iter()
             .flat_map(|name| self.evidence(std::slice::from_ref(name)))
-            .collect()
+            .collect();
+        let results = sent_back.iter().flat_map(|sent_back| &sent_back.results);
+        inputs.extend(results.cloned());
+        inputs
     }
 
     /// Whether the last step that entered the current phase names an artifact as it is. It may have changed since

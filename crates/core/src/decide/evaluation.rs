@@ -76,7 +76,10 @@ impl Evaluation<'_> {
                 let is_undone = self.facts.version != RecordVersion::First
                     && artifact.is_some_and(|artifact| artifact.tree.is_some())
                     && !self.phase.is_held_to(name);
+                let is_replaced =
+                    artifact.is_some_and(|artifact| self.facts.replaces(artifact, phase).is_some());
                 if is_committed
+                    && !is_replaced
                     && !is_undone
                     && counts
                     && lost.iter().all(|(_, one)| one.artifact != *name)

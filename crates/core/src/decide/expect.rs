@@ -5,6 +5,7 @@ use super::evaluation::{Evaluation, choice, confirming};
 use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
+use super::verified::TaskVerifications;
 use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question,
     QuestionField, Truth, Verdict, WHY, signalled,
@@ -126,6 +127,9 @@ pub(super) fn of_phase(evaluation: &Evaluation<'_>, decision: &mut Decision) {
         let Some(seen) = evaluation.seen_of(artifact) else {
             continue;
         };
+        if is_verified(evaluation, artifact) {
+            continue;
+        }
         let optional = evaluation.phase.optional.contains(artifact);
         let Some(expected) = for_output(evaluation, seen, optional) else {
             continue;
@@ -338,7 +342,7 @@ fn unmet(evaluation: &Evaluation<'_>, decision: &Decision) -> Vec<Expectation> {
                     .seen
                     .iter()
                     .any(|seen| seen.derived.name == *name && seen.derived.present);
-                if !known && present {
+                if !known && present && !is_verified(evaluation, name) {
                     let because = format!("`{}` does not hold{}", part.text, saw(&part.saw));
                     found.extend(expectation(evaluation, name, ExpectState::Unmet, because));
                 }
@@ -346,6 +350,14 @@ fn unmet(evaluation: &Evaluation<'_>, decision: &Decision) -> Vec<Expectation> {
         }
     }
     found
+}
+
+/// Whether `orch` runs itself what the files of an output say.
+fn is_verified(evaluation: &Evaluation<'_>, artifact: &ArtifactName) -> bool {
+    let verifications = TaskVerifications::of(evaluation);
+    verifications
+        .in_place_of(evaluation.phase, artifact)
+        .is_some()
 }
 
 fn leads_on(evaluation: &Evaluation<'_>, rule: &Rule) -> bool {
@@ -402,6 +414,13 @@ pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
         if !decision.options.is_empty() {
             return;
         }
+    }
+    if !decision.verifications.is_empty() {
+        let effect = "run what is due, and record what it gave";
+        let argv = ["orch", "verify", task];
+        decision
+            .options
+            .push(choice("verify", argv, Owner::Orch, effect));
     }
     evaluation.prompt_option(decision);
     if matches!(decision.verdict, Verdict::Wait { .. }) {

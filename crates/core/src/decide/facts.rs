@@ -3,7 +3,11 @@
 //! Freshness and change are not among them; [`super::derive()`] derives them from these values and the state.
 
 use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, RecordVersion};
-use orch_base::{ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace};
+use crate::verification::VerificationResult;
+use crate::workflow::{Artifact, Phase};
+use orch_base::{
+    ArtifactName, Code, Diagnostic, Digest, RepoPath, TaskId, TaskPlace, VerificationName,
+};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,8 +34,43 @@ pub struct Facts {
     /// The files that the workflow requires and that are not in the work tree. Empty where the files come from the
     /// index or a commit: a history in which they come later, or get another name, stays what it is.
     pub missing: Vec<RepoPath>,
+    /// What is known of each verification that the settings define and the workflow asks for, or of which there is a result.
+    pub verified: BTreeMap<VerificationName, VerifiedFact>,
     /// What happened to the file that the task is, if it is one. In the facts of a recorded step, nothing.
     pub own_file: OwnFile,
+}
+
+/// What was observed of a verification.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifiedFact {
+    /// The digest of the committed code under the paths of its table; `None` without a table, and where there is no
+    /// repository.
+    pub code: Option<Digest>,
+    /// The number of the rules by which a result counts: the present ones, or for a recorded step those of the last result.
+    pub rules: u32,
+    /// The file with its result.
+    pub file: ResultFile,
+}
+
+/// The file with the result of a verification.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultFile {
+    /// There is none.
+    Missing,
+    /// It is a result.
+    Result {
+        /// Its blob id.
+        digest: Digest,
+        /// What it says.
+        result: Arc<VerificationResult>,
+    },
+    /// It is something else.
+    Unusable {
+        /// Its blob id; `None` if the bytes cannot be read.
+        digest: Option<Digest>,
+        /// Why it is no result, in words.
+        why: String,
+    },
 }
 
 /// What happened to the file that a task is, since its record last saw it.
@@ -92,6 +131,7 @@ impl Facts {
             diagnostics: Vec::new(),
             inputs: Inputs::default(),
             missing: Vec::new(),
+            verified: BTreeMap::new(),
             own_file: OwnFile::AsRecorded,
         }
     }
@@ -167,6 +207,24 @@ impl Facts {
             }
         }
         Cow::Owned(facts)
+    }
+
+    /// Whether the settings define a verification, and there is code that it can judge.
+    #[must_use]
+    pub fn defines(&self, name: &VerificationName) -> bool {
+        let fact = self.verified.get(name);
+        self.inputs.verify.contains_key(name) && fact.is_some_and(|fact| fact.code.is_some())
+    }
+
+    /// The verification that `orch` runs in a phase in place of the files of an artifact.
+    pub(super) fn replaces<'w>(
+        &self,
+        artifact: &'w Artifact,
+        phase: &Phase,
+    ) -> Option<&'w VerificationName> {
+        let name = artifact.same_as.as_ref()?;
+        let is_verified = phase.verifies.contains(name) && self.defines(name);
+        is_verified.then_some(name)
     }
 
     /// The digest of an artifact's tree, if it has one and there is a repository.

@@ -9,8 +9,9 @@ use super::evaluation::Evaluation;
 use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
+use super::verified::TaskVerifications;
 use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
-use crate::workflow::{APPROVALS, Artifact, Phase, Workflow};
+use crate::workflow::{APPROVALS, Artifact, Phase, VERIFIED, Workflow};
 use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, RepoPath};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,6 +181,10 @@ impl Grounds<'_> {
                 &self.evaluation.phase.id,
                 &phase.id,
             ) {
+                let verifications = TaskVerifications::of(&self.evaluation);
+                if verifications.in_place_of(phase, &artifact).is_some() {
+                    continue;
+                }
                 let seen = self.evaluation.seen_of(&artifact);
                 let Some(seen) = seen.filter(|seen| seen.derived.holds()) else {
                     continue;
@@ -482,7 +487,31 @@ impl Grounds<'_> {
                 ran: false,
             })
         });
-        rests_on.collect()
+        let mut rests_on: Vec<RestsOn> = rests_on.collect();
+        for (name, digest) in TaskVerifications::of(&self.evaluation).rested_on() {
+            // Names of verifications may have other signs.
+            let identifier: String = name
+                .as_str()
+                .chars()
+                .map(|sign| {
+                    if sign.is_ascii_alphanumeric() {
+                        sign
+                    } else {
+                        '_'
+                    }
+                })
+                .collect();
+            let named = ArtifactName::new(&identifier);
+            let Ok(artifact) = named.or_else(|_| ArtifactName::new(VERIFIED)) else {
+                continue;
+            };
+            rests_on.push(RestsOn {
+                artifact,
+                digest,
+                ran: true,
+            });
+        }
+        rests_on
     }
 
     /// The base of the task's commits, if something that rests on code, or what people said, was held against it.

@@ -51,7 +51,9 @@ mod standing;
 mod state;
 mod state_document;
 mod undo;
+mod verified;
 mod version;
+mod ways_out;
 mod writer;
 
 pub use activity::{
@@ -79,7 +81,7 @@ pub use duty::{
     trouble,
 };
 pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
-pub use facts::{Facts, FileFact, OwnFile, STALE_STATE};
+pub use facts::{Facts, FileFact, OwnFile, ResultFile, STALE_STATE, VerifiedFact};
 pub use grounds::{Ground, RestsOn, judged_before};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use inputs::{Inputs, Require, RequireVerified};
@@ -119,6 +121,7 @@ pub use state_document::{
     STATE_VERSION, StateDocument, document, history_value, put_items, put_member, standing_document,
 };
 pub use undo::{TakenBack, is_person_order, undo};
+pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,

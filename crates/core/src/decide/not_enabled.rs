@@ -8,7 +8,7 @@ use super::evaluation::Evaluation;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::workflow::guard::GuardOutcome;
-use crate::workflow::{Guard, Outcome, Phase, Rule, Workflow};
+use crate::workflow::{Guard, Outcome, Phase, Rule, VERIFIED, Workflow};
 use orch_base::ActionName;
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ pub(super) fn part_looks_at_files(workflow: &Workflow, saw: &[(String, Option<Va
     saw.iter().any(|(read, _)| {
         let root = read.split(['.', '[']).next().unwrap_or(read);
         let named = workflow.defines.iter().find(|(name, _)| name == root);
-        is_artifact(workflow, root)
+        is_observed(workflow, root)
             || named.is_some_and(|(_, guard)| looks_at_files(workflow, guard))
     })
 }
@@ -103,7 +103,12 @@ fn looks_at_files(workflow: &Workflow, guard: &Guard) -> bool {
     workflow
         .reads(guard)
         .iter()
-        .any(|chain| is_artifact(workflow, &chain[0]))
+        .any(|chain| is_observed(workflow, &chain[0]))
+}
+
+/// Whether the value of a name comes from files.
+fn is_observed(workflow: &Workflow, name: &str) -> bool {
+    name == VERIFIED || is_artifact(workflow, name)
 }
 
 fn is_artifact(workflow: &Workflow, name: &str) -> bool {

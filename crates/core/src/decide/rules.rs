@@ -1,9 +1,12 @@
 //! Tries the rules of a phase in document order and records what each one read and yields.
 
 use super::evaluation::Evaluation;
-use super::{Decision, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict};
+use super::verified::TaskVerifications;
+use super::{
+    Decision, Evidence, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict,
+};
 use crate::workflow::guard::{GuardOutcome, HeldPart, Scope};
-use crate::workflow::{APPROVALS, Guard, Outcome, Owner, Phase, Rule, Signal};
+use crate::workflow::{APPROVALS, Guard, Outcome, Owner, Phase, Rule, Signal, VERIFIED};
 use orch_base::{ActionName, ArtifactName, Code, PhaseId, Reason};
 use serde_json::Value;
 
@@ -340,9 +343,7 @@ impl<'a> Rules<'a> {
         };
         let transition = Transition {
             rule: Some(rule.id.clone()),
-            evidence: self
-                .evaluation
-                .evidence(&self.rests_on(rule, target, &rests_on)),
+            evidence: self.evidence(rule, target, &rests_on),
             set,
             base: self.evaluation.grounds().base_of(&rests_on),
             rests_on,
@@ -415,7 +416,17 @@ impl<'a> Rules<'a> {
             .map(|attempts| format!("{}, but {}", rule.because, too_often(to, attempts)))
     }
 
-    /// The evidence for a transition: the artifacts that its guard read, the outputs of the phase left, the needs of the
+    /// The evidence for a transition: artifacts, and the results of verifications if its guard read one.
+    fn evidence(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<Evidence> {
+        let names = self.rests_on(rule, target, grounds);
+        let mut evidence = self.evaluation.evidence(&names);
+        if self.reads(rule, VERIFIED) && !self.evaluation.workflow.has_own(VERIFIED) {
+            evidence.extend(TaskVerifications::of(&self.evaluation).evidence());
+        }
+        evidence
+    }
+
+    /// The artifacts that a transition rests on: those that its guard read, the outputs of the phase left, the needs of the
     /// next one, and at a good end what it rests on.
     fn rests_on(&self, rule: &Rule, target: &Phase, grounds: &[RestsOn]) -> Vec<ArtifactName> {
         let mut names: Vec<ArtifactName> = self

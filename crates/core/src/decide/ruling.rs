@@ -556,7 +556,7 @@ impl Rulings<'_> {
             let to = match &decision.verdict {
                 Verdict::Inconsistent { phase, .. } => Some(phase.clone()),
                 Verdict::Handover { held, .. } => Some(held.to.clone()),
-                Verdict::Wait { .. } => self.on(&draft, |on| on.held_by_writer()),
+                Verdict::Wait { .. } => self.on(&draft, |on| on.held()),
                 _ => None,
             };
             let Some(to) = to else { continue };

@@ -3,11 +3,12 @@
 use super::derive::{SeenArtifact, file_value};
 use super::evaluation::Evaluation;
 use super::state_document::document;
+use super::verified::TaskVerifications;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
-use crate::workflow::{APPROVALS, Guard, Workflow};
+use crate::workflow::{APPROVALS, Guard, VERIFIED, Workflow};
 use orch_base::pointer::child;
-use orch_base::{ActionName, ArtifactName, PhaseId, Reason};
+use orch_base::{ActionName, ArtifactName, PhaseId, Reason, VerificationName};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -100,6 +101,30 @@ impl<'a> TaskScope<'a> {
             Some((phase.id.to_string(), approvals.value()))
         });
         Value::Object(said.collect())
+    }
+
+    /// What guards see as `verified`, of the verification with this name.
+    fn verified(&self, name: Option<&String>) -> Value {
+        let Some(phase) = self
+            .phase
+            .as_str()
+            .and_then(|id| self.workflow.phase_named(id))
+        else {
+            return Value::Null;
+        };
+        let evaluation = Evaluation {
+            workflow: self.workflow,
+            state: self.state,
+            facts: self.observed,
+            phase,
+            seen: self.seen,
+        };
+        let known = name.and_then(|name| {
+            let value =
+                TaskVerifications::of(&evaluation).value(&VerificationName::new(name).ok()?);
+            Some((name.clone(), value))
+        });
+        Value::Object(known.into_iter().collect())
     }
 
     /// The tally of every action, including actions that never ran.
@@ -245,6 +270,7 @@ impl Scope for TaskScope<'_> {
             // A name of the workflow's own comes first: it may be older.
             return match root.as_str() {
                 APPROVALS if self.workflow.asks_for_approvals() => owned(self.approvals(), path, 1),
+                VERIFIED => owned(self.verified(path.get(1)), path, 1),
                 _ => Lookup::Missing { depth: 0 },
             };
         };

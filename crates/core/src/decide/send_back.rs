@@ -3,7 +3,8 @@
 use super::derive::SeenArtifact;
 use super::evaluation::Evaluation;
 use super::scope::TaskScope;
-use super::{FileFact, HistoryEntry, Kind};
+use super::verified::TaskVerifications;
+use super::{Evidence, FileFact, HistoryEntry, Kind};
 use orch_base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
 
@@ -23,6 +24,8 @@ pub struct SendBack {
     pub reason: String,
     /// The artifacts that the rule read and whose files are still those that the step rests on.
     pub verdicts: Vec<ArtifactName>,
+    /// The results of verifications that the step rests on and that are still there.
+    pub results: Vec<Evidence>,
     /// What the verdicts that the rule read object to. Only a verdict that is still the file that the step
     /// rests on is quoted.
     pub issues: Vec<QuotedIssue>,
@@ -62,6 +65,7 @@ impl Evaluation<'_> {
             .collect();
         let mut issues: Vec<QuotedIssue> = Vec::new();
         let mut omitted = 0;
+        let mut results = Vec::new();
         for (seen, value) in read.iter().flat_map(|seen| {
             objections(seen, entry, scope)
                 .into_iter()
@@ -73,6 +77,23 @@ impl Evaluation<'_> {
                 omitted += 1;
             }
         }
+        for (evidence, values) in TaskVerifications::of(self).objections(entry) {
+            for value in values {
+                if issues.len() == MOST_ISSUES {
+                    omitted += 1;
+                    continue;
+                }
+                for (path, _) in &evidence.files {
+                    issues.push(QuotedIssue {
+                        artifact: evidence.artifact.clone(),
+                        path: path.clone(),
+                        pointer: None,
+                        value: value.clone(),
+                    });
+                }
+            }
+            results.push(evidence);
+        }
         let verdicts = read.iter().map(|seen| seen.derived.name.clone()).collect();
         let rule = entry.rule.clone();
         let reason = entry.reason.clone();
@@ -81,6 +102,7 @@ impl Evaluation<'_> {
             rule,
             reason,
             verdicts,
+            results,
             issues,
             omitted,
         })

@@ -6,7 +6,7 @@
 
 use super::{FileFact, NamedVersion, State};
 use crate::workflow::{Artifact, TreeScope, Workflow};
-use orch_base::{ArtifactName, Digest};
+use orch_base::{ArtifactName, Digest, VerificationName};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,6 +35,8 @@ pub(super) enum WhyNot {
     Unfilled,
     /// It says that it judged something else; what, in words.
     Outdated(String),
+    /// `orch` runs itself what it says.
+    Verified(VerificationName),
 }
 
 impl WhyNot {
@@ -44,7 +46,7 @@ impl WhyNot {
             Self::UsedUp { is_only_reason, .. } | Self::Early { is_only_reason, .. } => {
                 *is_only_reason
             }
-            Self::Unfilled | Self::Outdated(_) => false,
+            Self::Unfilled | Self::Outdated(_) | Self::Verified(_) => false,
         }
     }
 }
@@ -61,6 +63,7 @@ impl fmt::Display for WhyNot {
             }
             Self::Unfilled => f.write_str("it says the same as the example of its schema"),
             Self::Outdated(what) => f.write_str(what),
+            Self::Verified(name) => write!(f, "orch verifies `{name}` itself in this phase"),
         }
     }
 }
@@ -71,12 +74,17 @@ pub(super) struct Standings<'a> {
     pub state: &'a State,
     pub artifact: &'a Artifact,
     pub present: &'a Present<'a>,
+    /// The verification that says the same as the files, where `orch` runs it.
+    pub verified: Option<&'a VerificationName>,
 }
 
 impl Standings<'_> {
     /// Why a file does not count; `None` if it does. `is_set_spent` says whether all files that are there were used up
     /// together.
     pub(super) fn why_not(&self, file: &FileFact, is_set_spent: bool) -> Option<WhyNot> {
+        if let Some(name) = self.verified {
+            return Some(WhyNot::Verified(name.clone()));
+        }
         let name = &self.artifact.name;
         let is_used_up = file
             .digest

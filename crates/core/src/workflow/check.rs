@@ -4,10 +4,11 @@
 
 use super::diagram::block;
 use super::guard::spelled;
-use super::place::{advised, find_word, source_offset};
+use super::place::{advised, heading, in_guard};
 use super::value_types::check_types;
+use super::verifies::never_verified;
 use super::{Artifact, Document, Outcome, Rule, Workflow};
-use orch_base::{Code, Diagnostic, Hint, PhaseId, Place};
+use orch_base::{Code, Diagnostic, Hint, PhaseId};
 
 /// Every finding about a compiled workflow and its document.
 #[must_use]
@@ -22,6 +23,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     unproduced(document, workflow, &mut findings);
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
+    findings.extend(never_verified(document, workflow));
     findings.extend(check_types(document, workflow));
     Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
@@ -257,23 +259,4 @@ fn stale_diagram(document: &Document, workflow: &Workflow, findings: &mut Vec<Di
                 .hint(hint),
         );
     }
-}
-
-/// The place of a word in the guard of a rule, or of the rule if the word is in a named expression.
-fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
-    let guard = rule.when.source();
-    let span = rule.when.span();
-    match find_word(guard, word).filter(|_| !span.is_empty()) {
-        Some(offset) => {
-            let start = span.start + source_offset(&document.text[span], guard, offset);
-            document.place(start, word.len())
-        }
-        None => rule.place.clone(),
-    }
-}
-
-/// The place of a table's heading in the document, or the start of the document.
-fn heading(document: &Document, heading: &str) -> Place {
-    let offset = document.toml.find(heading).unwrap_or_default();
-    document.place(offset, heading.len())
 }

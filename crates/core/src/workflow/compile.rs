@@ -457,6 +457,10 @@ impl Compiler<'_> {
             facts,
             commit: raw.commit,
             judges: Vec::new(),
+            same_as: raw
+                .same_as
+                .as_ref()
+                .and_then(|text| self.verification(text)),
             filled: raw.filled,
             title: raw.title.map(|title| title.value),
             example: raw.example.map(|example| example.value),
@@ -705,6 +709,11 @@ impl Compiler<'_> {
         let touches = self.touches(&raw.touches);
         let requires = self.required_files(&raw.requires);
         let not_by = self.not_by(raw, artifacts);
+        self.twice(raw.verifies.iter());
+        let mut verifies = Vec::new();
+        for text in &raw.verifies {
+            verifies.extend(self.verification(text));
+        }
         self.twice(raw.undoes.iter());
         let undoes = self.artifact_names(&raw.undoes, artifacts);
         let independent = self.independent(raw);
@@ -712,6 +721,7 @@ impl Compiler<'_> {
             touches,
             requires,
             not_by,
+            verifies,
             undoes,
             independent,
             id: self.name(&raw.name, |text| PhaseId::new(text))?,

@@ -20,6 +20,7 @@ mod schema_field;
 mod system;
 mod tree;
 mod value_types;
+mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use check::check;
@@ -32,10 +33,11 @@ pub use repository_files::{RepositoryFiles, is_repository_name, repository_name}
 pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
+pub use verifies::check_verifications;
 
 use orch_base::{
     ActionName, ArtifactName, Digest, Patterns, Period, PhaseId, Place, RepoPath, RuleId, TaskId,
-    WorkflowName, words,
+    VerificationName, WorkflowName, words,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -138,6 +140,8 @@ pub struct Artifact {
     pub commit: bool,
     /// The artifacts that its files judge. A file that was there before what it judges was recorded does not count.
     pub judges: Vec<ArtifactName>,
+    /// The verification that says the same as its files. Where `orch` runs that itself, they do not count.
+    pub same_as: Option<VerificationName>,
     /// Whether a file that says the same as an example of the schema does not count.
     pub filled: bool,
     /// A one-line description for people and agents.
@@ -351,6 +355,8 @@ pub struct Phase {
     pub requires: Vec<RepoPath>,
     /// Artifacts whose writers may not give the verdict of the phase.
     pub not_by: Vec<ArtifactName>,
+    /// The verifications that `orch` runs on the code before a rule leads on.
+    pub verifies: Vec<VerificationName>,
     /// Artifacts that the work of the phase undoes, so that no verdict about them has to stand.
     pub undoes: Vec<ArtifactName>,
     /// Who counts as somebody else for `not_by`.
@@ -403,6 +409,8 @@ fn without(value: &Value, names: &[&String]) -> Value {
 
 /// The name under which guards see what people said.
 pub const APPROVALS: &str = "approvals";
+/// The name under which guards see the results of verifications.
+pub const VERIFIED: &str = "verified";
 
 impl Workflow {
     /// Whether a file of a task is one that says what a person said of a phase, by its path relative to the task.

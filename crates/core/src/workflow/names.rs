@@ -3,7 +3,7 @@
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
-use super::{APPROVALS, Artifact, Guard};
+use super::{APPROVALS, Artifact, Guard, VERIFIED};
 use crate::Spanned;
 use orch_base::{Code, Diagnostic, Hint, WorkflowName};
 
@@ -104,6 +104,10 @@ impl Compiler<'_> {
                 self.member(text, chain.get(1..).unwrap_or_default(), &APPROVAL_MEMBERS);
                 continue;
             }
+            if root == VERIFIED && !is_own {
+                self.verified_names(text, chain);
+                continue;
+            }
             let Some(artifact) = artifacts
                 .iter()
                 .find(|artifact| artifact.name.as_str() == root)
@@ -143,7 +147,7 @@ impl Compiler<'_> {
     }
 
     /// Reports a member that its root does not have.
-    fn member(&mut self, text: &Text, chain: &[String], members: &[&str]) {
+    pub(super) fn member(&mut self, text: &Text, chain: &[String], members: &[&str]) {
         let [root, member, ..] = chain else { return };
         if members.contains(&member.as_str()) {
             return;

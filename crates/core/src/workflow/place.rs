@@ -1,6 +1,7 @@
 //! The places of problems in a document, and the hint for each kind of problem.
 
-use orch_base::{Code, Diagnostic};
+use super::{Document, Rule};
+use orch_base::{Code, Diagnostic, Place};
 
 fn is_inner(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
@@ -127,6 +128,25 @@ pub(super) fn bad_path(path: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// The place of a word in the guard of a rule, or of the rule if the word is in a named expression.
+pub(super) fn in_guard(document: &Document, rule: &Rule, word: &str) -> Place {
+    let guard = rule.when.source();
+    let span = rule.when.span();
+    match find_word(guard, word).filter(|_| !span.is_empty()) {
+        Some(offset) => {
+            let start = span.start + source_offset(&document.text[span], guard, offset);
+            document.place(start, word.len())
+        }
+        None => rule.place.clone(),
+    }
+}
+
+/// The place of a table's heading in the document, or the start of the document.
+pub(super) fn heading(document: &Document, heading: &str) -> Place {
+    let offset = document.toml.find(heading).unwrap_or_default();
+    document.place(offset, heading.len())
 }
 
 #[cfg(test)]

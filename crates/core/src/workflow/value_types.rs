@@ -3,7 +3,8 @@
 use super::guard::{ITEM, Names, NoValue, Types, spelled};
 use super::place::source_offset;
 use super::{
-    APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, Workflow, schema_field,
+    APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, VERIFIED, Workflow,
+    schema_field,
 };
 use orch_base::pointer::child;
 use orch_base::{Code, Diagnostic, Hint, nearest};
@@ -305,6 +306,7 @@ impl Names for GuardNames<'_> {
             ["run", "errors" | "max_errors"] => WHOLE,
             ["action", _, "done"] => WHOLE,
             ["action", _, "skipped"] => BOOL,
+            [VERIFIED, _, rest @ ..] if !self.is_own(VERIFIED) => verified_types(rest),
             [APPROVALS, _, "count" | "needed"] if self.sees_approvals() => WHOLE,
             [APPROVALS, _, _] if self.sees_approvals() => LIST,
             ["state", rest @ ..] => types_by_schema(self.workflow.state.schema.as_ref(), rest),
@@ -332,20 +334,31 @@ impl Names for GuardNames<'_> {
     }
 }
 
+/// The types below a verification in a guard.
+fn verified_types(path: &[&str]) -> Types {
+    match path {
+        [] | ["base"] | ["failed", ITEM] => MAP,
+        ["base", rest @ ..] => verified_types(rest),
+        ["defined" | "present" | "passed" | "fresh"] => BOOL,
+        ["exit"] => WHOLE.or(NULL),
+        ["tests" | "failures"] => WHOLE,
+        ["failed" | "new" | "known" | "lost" | "flaky"] => LIST,
+        ["failed", ITEM, "line"] => WHOLE.or(NULL),
+        ["failed", ITEM, "message" | "file"] => TEXT.or(NULL),
+        ["failed", ITEM, "name"] | ["new" | "known" | "lost" | "flaky", ITEM] => TEXT,
+        _ => ANY,
+    }
+}
+
 impl GuardNames<'_> {
     /// Whether `approvals` is what people said, and no name of the workflow's own.
     fn sees_approvals(&self) -> bool {
-        let is_own = self
-            .workflow
-            .artifacts
-            .iter()
-            .any(|artifact| artifact.name.as_str() == APPROVALS)
-            || self
-                .workflow
-                .defines
-                .iter()
-                .any(|(name, _)| name == APPROVALS);
-        self.workflow.asks_for_approvals() && !is_own
+        self.workflow.asks_for_approvals() && !self.is_own(APPROVALS)
+    }
+
+    /// Whether the workflow has a name of its own that is also one of `orch`.
+    fn is_own(&self, name: &str) -> bool {
+        self.workflow.has_own(name)
     }
 
     fn artifact(&self, index: usize, path: &[&str]) -> Result<Types, NoValue> {

@@ -4,10 +4,11 @@ use super::advance::{Advance, Applied};
 use super::authority::Authority;
 use super::orders::{first_applied, usable_state};
 use crate::survey::{Error, Reader, Sight, TaskRef};
-use orch_core::decide::{self, Detail, DetailStep, Step};
-use orch_core::verification::Verification;
+use orch_core::decide::{self, Detail, DetailStep, ResultFile, Step, VerifiedFact};
+use orch_core::verification::{RULES, Verification, read_statement};
 use orch_files::io_error;
 use orch_git::{Store, Write, durable};
+use std::sync::Arc;
 
 /// A result to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,10 +63,33 @@ impl Results<'_> {
                     state: state.clone(),
                 });
             }
-            Ok(self.reader.settled(sight, steps))
+            Ok(self.reader.settled(&with_results(sight, results), steps))
         });
         outcomes.and_then(first_applied)
     }
+}
+
+/// A sight in which the files of these results are there.
+fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
+    let mut sight = sight.clone();
+    for NewResult { verification, text } in results {
+        let Ok(result) = read_statement(text) else {
+            continue;
+        };
+        let facts = &mut sight.observed.facts.verified;
+        let fact = facts
+            .entry(verification.name.clone())
+            .or_insert_with(|| VerifiedFact {
+                code: None,
+                rules: RULES,
+                file: ResultFile::Missing,
+            });
+        fact.file = ResultFile::Result {
+            digest: verification.result.digest,
+            result: Arc::new(result),
+        };
+    }
+    sight
 }
 
 impl Advance<'_> {

@@ -4,6 +4,7 @@ use super::archive::Archive;
 use super::record::TaskRecord;
 use crate::survey::setting::Settings;
 use crate::survey::snapshot::Snapshot;
+use crate::survey::verified_code::VerifiedLook;
 use crate::survey::{CodeAt, Error, TaskRef};
 use orch_base::{Digest, PhaseId, WorkflowName};
 use orch_core::decide::{
@@ -109,6 +110,11 @@ pub(super) fn yields(
             && permits_activity(workflow, before, &observed.facts, &step.entry, &after));
     }
     observed.facts.inputs = rules.config.inputs(rules.system.format());
+    let verified = VerifiedLook {
+        snapshot,
+        config: &rules.config,
+    };
+    verified.add_to(task, workflow, &before, &mut observed)?;
     let facts = noted(workflow, &before, &observed.facts, &step.entry);
     let decision = evaluate(workflow, &before, &facts);
     let is_target = |to: &PhaseId| {

@@ -6,7 +6,8 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
 use crate::survey::code::{CodeClaim, claims, code_out_of_reach, guesses};
 use crate::survey::snapshot::{Snapshot, first};
-use crate::survey::{CodeAt, Error, Loaded};
+use crate::survey::verified_code::VerifiedLook;
+use crate::survey::{CodeAt, Error, Loaded, Settings};
 use orch_base::{ArtifactName, Digest, PhaseId};
 use orch_core::decide::{
     Approval, Detail, Disproof, HistoryEntry, Inputs, Kind, Proof, ProvenStep, Replayed, Stamp,
@@ -101,12 +102,17 @@ impl NewSteps<'_> {
 
     /// What the settings asked of decisions before the commit; those of the first commit, if there is none before it.
     fn inputs(&self) -> Inputs {
-        let setting = if self.parents.is_empty() {
+        let setting = self.decisive();
+        setting.config.inputs(setting.system.format())
+    }
+
+    /// The settings by which the steps of the commit were decided.
+    fn decisive(&self) -> &Settings {
+        if self.parents.is_empty() {
             self.after.setting
         } else {
             self.before.setting
-        };
-        setting.config.inputs(setting.system.format())
+        }
     }
 
     /// The verdict about a step that the rules yield: whether its actor may have ordered it, as the settings
@@ -584,6 +590,11 @@ impl Attempts<'_> {
         let (workflow, mut observed, untrue) =
             snapshot.observe_step(is_own, &task, self.loaded, (&before, step.entry()), claims)?;
         observed.facts.inputs = at.inputs();
+        let verified = VerifiedLook {
+            snapshot,
+            config: &at.decisive().config,
+        };
+        verified.add_to(&task, workflow, &before, &mut observed)?;
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);
         }

@@ -4,6 +4,7 @@
 
 use super::judged_code::JudgedCode;
 use super::snapshot::{Snapshot, state_in};
+use super::verified_code::{name_of_paths, verified_part};
 use super::writers::writers_of_code;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef};
 use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
@@ -109,12 +110,17 @@ impl Snapshot<'_> {
     /// The parts of the tree of any commit that the artifacts of a workflow are made of that are code or files of the
     /// repository.
     pub(crate) fn code_parts<'s>(&'s self, workflow: &'s Workflow) -> Vec<CodePart<'s>> {
+        let tables = self.setting.config.verify.iter();
+        let verified = tables
+            .filter(|(name, _)| workflow.depends_on_verification(name))
+            .map(|(_, table)| verified_part(self.setting, table));
         let settings = workflow.artifacts.iter();
         let settings = settings.filter_map(|artifact| artifact.repository.as_ref());
         trees(workflow)
             .map(|(_, scope)| scope)
             .chain(settings.map(RepositoryFiles::scope))
             .map(|scope| self.code_part(scope))
+            .chain(verified)
             .collect()
     }
 
@@ -131,11 +137,7 @@ impl Snapshot<'_> {
 
     /// A name that identifies a part of the tree within a repository.
     fn name_of(&self, scope: &TreeScope) -> String {
-        let roots = self.setting.config.roots.iter();
-        let roots: Vec<String> = roots
-            .map(|root| format!("{}\n{}", root.path, root.exclude.texts().join("\n")))
-            .collect();
-        format!("{}\n\n{}", scope.texts().join("\n"), roots.join("\n\n"))
+        name_of_paths(&self.setting.config.roots, scope.texts())
     }
 
     /// Observes what a task contained when a step was taken after `before`. Code is taken as committed,

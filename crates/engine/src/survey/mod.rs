@@ -36,6 +36,7 @@ pub(crate) mod snapshot;
 mod subject;
 mod tasks;
 mod unseen;
+pub(crate) mod verified_code;
 mod whereabouts;
 mod workflows;
 mod writers;

@@ -8,11 +8,12 @@ use super::misplaced::other_task;
 use super::snapshot::{Reading, Snapshot};
 use super::{Error, Reader, TaskRef, UsableWorkflow};
 use crate::run::RunFiles;
-use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
+use crate::verify::{AttemptStanding, VerifyAttempt};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
 use orch_core::decide::{
-    Circumstances, CompleteDecision, Decision, Ending, LastRun, OwnFile, PersonOrder, Recorded,
-    Remembered, Runner, STALE_STATE, Settled, State, Step, complete, evaluate, evaluate_here,
-    person_orders,
+    Circumstances, CompleteDecision, Decision, DueVerification, Ending, LastRun, OwnFile,
+    PersonOrder, Recorded, Remembered, Runner, STALE_STATE, Settled, State, Step,
+    VerificationAttempt, complete, evaluate, evaluate_here, person_orders,
 };
 use orch_core::workflow::Workflow;
 use orch_files::{Entry, FileStamp, ObservedLog};
@@ -158,7 +159,9 @@ impl Sight {
             .artifacts
             .iter()
             .any(|artifact| artifact.tree.is_some() || artifact.repository.is_some());
-        has_tree && !self.decision.is_done()
+        let mut verified = self.observed.facts.verified.values();
+        let is_verified = verified.any(|fact| fact.code.is_some());
+        (has_tree || is_verified) && !self.decision.is_done()
     }
 
     /// Whether it rests on more of the history than its own record and committed code, or on what cannot be compared
@@ -594,9 +597,15 @@ impl Look<'_> {
                 .map_err(|error| fault.replace(Some(error)))
                 .unwrap_or_default()
         };
+        let verification = |due: &DueVerification| {
+            // An attempt leaves no trace among the files of the task.
+            basis.note_unknown();
+            attempt_of(self.reader.store.as_ref()?, &task.id, due)
+        };
         let circumstances = Circumstances {
             untracked,
             past,
+            verification: &verification,
             last_run,
             remembered: &remembered,
             is_file: &is_file,
@@ -632,6 +641,18 @@ impl Look<'_> {
             Some(_) => LastRun::Settled,
         }
     }
+}
+
+/// What became of the last attempt of a verification on the code that it has to judge, unless it had a result.
+fn attempt_of(store: &Store, task: &TaskId, due: &DueVerification) -> Option<VerificationAttempt> {
+    let attempt = VerifyAttempt::last(store, task, &due.name)?;
+    if attempt.code != due.code || attempt.table != due.table {
+        return None;
+    }
+    Some(match attempt.standing {
+        AttemptStanding::Running(_) => VerificationAttempt::Running,
+        AttemptStanding::CouldNotRun { message, .. } => VerificationAttempt::CouldNotRun(message),
+    })
 }
 
 impl Reader {

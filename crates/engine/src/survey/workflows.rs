@@ -4,7 +4,9 @@ use super::loaded::{Loaded, UsableWorkflow, names};
 use super::setting::Settings;
 use super::{Error, Reader, Sight};
 use orch_base::{Code, Diagnostic, Hint, Place, RepoPath, locked, nearest};
-use orch_core::workflow::{Document, Workflow, artifact_paths, check, compile};
+use orch_core::workflow::{
+    Document, Workflow, artifact_paths, check, check_verifications, compile,
+};
 use orch_files::io_error;
 use orch_git::durable;
 use orch_read::Matcher;
@@ -94,6 +96,8 @@ impl Settings {
         let mut problems = loaded.problems.clone();
         if let Some(workflow) = loaded.workflow() {
             problems.extend(check(&loaded.document, workflow));
+            let defined = self.config.verify.keys().collect();
+            problems.extend(check_verifications(&loaded.document, workflow, &defined));
             let schemas = workflow
                 .artifacts
                 .iter()

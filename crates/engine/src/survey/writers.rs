@@ -4,7 +4,7 @@ use super::setting::HeadSettings;
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Reader, Sight, TaskRef};
 use orch_base::{Digest, RepoPath};
-use orch_core::config;
+use orch_core::config::{self, Config};
 use orch_core::decide::{
     FileFact, FileWriter, Inputs, NotedFile, Recorded, State, is_writer_known, needs_writers,
 };
@@ -12,6 +12,7 @@ use orch_core::workflow::{Artifact, Phase, Workflow, is_tree_name};
 use orch_files::EntryKind;
 use orch_git::{CodeCommit, SeenWriters, Store};
 use orch_read::Observed;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Stands for the path where a commit was seen to be made.
@@ -24,16 +25,22 @@ pub(crate) struct OutputsNow {
 }
 
 impl Snapshot<'_> {
-    /// What the settings ask of decisions. A fault of those in HEAD is none of the file in the work tree, so it is told
+    /// What the settings ask of decisions, and these settings. A fault of those in HEAD is none of the file in the work tree, so it is told
     /// with the task. Returns an error if git cannot be read.
-    pub(super) fn inputs(&self) -> Result<Inputs, Error> {
+    pub(super) fn decisive_settings(&self) -> Result<(Inputs, Cow<'_, Config>), Error> {
         let format = self.setting.system.format();
         match self.settings_in_head()? {
-            Some(HeadSettings { config, fault }) => Ok(Inputs {
-                fault,
-                ..config.inputs(format)
-            }),
-            None => Ok(self.setting.config.inputs(format)),
+            Some(HeadSettings { config, fault }) => {
+                let inputs = Inputs {
+                    fault,
+                    ..config.inputs(format)
+                };
+                Ok((inputs, Cow::Owned(config)))
+            }
+            None => {
+                let config = &self.setting.config;
+                Ok((config.inputs(format), Cow::Borrowed(config)))
+            }
         }
     }
 

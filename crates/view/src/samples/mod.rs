@@ -195,6 +195,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         evidence: Vec::new(),
         expects: Vec::new(),
         moves: Vec::new(),
+        verifications: Vec::new(),
         options: Vec::new(),
         question: None,
         waived: Vec::new(),
@@ -252,6 +253,7 @@ pub fn write_missing() -> Sample {
         rule: Some("code-refused".to_owned()),
         reason: "the code review refuses the code".to_owned(),
         verdicts: Vec::new(),
+        results: Vec::new(),
         issues: Vec::new(),
         omitted: 2,
     });

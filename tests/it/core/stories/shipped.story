@@ -660,6 +660,7 @@ codegen#1 waits for agent: code/blocked.json is invalid
 {"results": []}
 //- settle
 test#1 waits for agent: the test run executed nothing, or skipped everything
+  remark: nobody but the writer vouches for eval/eval-report.json: orch.toml has no `[verify.tests]`
   expects eval/eval-report.json unmet, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -671,6 +672,7 @@ test#1 waits for agent: the test run executed nothing, or skipped everything
 {"results": [{"step": "unit", "status": "skipped"}]}
 //- settle
 test#1 waits for agent: the test run executed nothing, or skipped everything
+  remark: nobody but the writer vouches for eval/eval-report.json: orch.toml has no `[verify.tests]`
   expects eval/eval-report.json unmet, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -682,6 +684,7 @@ test#1 waits for agent: the test run executed nothing, or skipped everything
 <testsuite tests="0"/>
 //- settle
 test#1 waits for agent: the test run executed nothing, or skipped everything
+  remark: nobody but the writer vouches for eval/junit.xml: orch.toml has no `[verify.tests]`
   expects eval/eval-report.json missing, of patch, plan
   option orch prompt t-1
   option orch next t-1 --override WHY
