@@ -124,17 +124,15 @@ fn no_process_outlives_a_run_or_holds_it_up() {
     world.commit(&[("a", "a\n")]);
     let alive = world.root().join("alive");
     let mark = alive.display();
-    // Each writes its number, so that the test can look for it.
+    // Each writes its number, so that the test can look for it, and has its name before the run ends.
+    let named = format!("echo $! > {mark}; until grep -q sleep /proc/$!/comm; do :; done");
     for (script, name) in [
-        (format!("sleep 1000 & echo $! > {mark}"), "sleep"),
-        (format!("(sleep 1000 & echo $! > {mark}) ; true"), "sleep"),
-        (
-            format!("setsid sleep 1000 & echo $! > {mark}; sleep 0.1"),
-            "sleep",
-        ),
+        (format!("sleep 1000 & {named}"), "sleep"),
+        (format!("(sleep 1000 & {named}); true"), "sleep"),
+        (format!("setsid sleep 1000 & {named}"), "sleep"),
         (
             format!(
-                "sh -c 'trap \"\" TERM; echo $$ > {mark}; while :; do sleep 0.05; done' & sleep 0.1"
+                "sh -c 'trap \"\" TERM; echo $$ > {mark}; while :; do sleep 0.05; done' & until test -s {mark}; do :; done"
             ),
             "sh",
         ),
