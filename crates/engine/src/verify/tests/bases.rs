@@ -167,3 +167,39 @@ fn a_new_checkout_begins_with_the_caches_of_the_base_that_can_be_moved() {
     assert_eq!(world.because(&asked), []);
     assert_eq!(kept(), Vec::<String>::new());
 }
+
+#[test]
+fn several_at_once_wait_for_each_other_and_share_the_base() {
+    let world = World::new();
+    let base = world.commit(&[("tests/a.t", "pass\n"), ("tests/b.t", "pass\n")]);
+    world.commit(&[("tests/b.t", "")]);
+    let count = world.root().join("count");
+    // Each fails if another one is in its checkout, and leaves a process that is not the others'.
+    let script = format!(
+        "mkdir alone || exit 9; test ! -e tests/b.t || echo x >> {}; sleep 1000 & until grep -q sleep /proc/$!/comm; do :; done; sh run.sh; r=$?; rmdir alone; exit $r",
+        count.display()
+    );
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for task in ["one", "two", "one"] {
+            let world = &world;
+            let script = &script;
+            running.push(scope.spawn(move || {
+                let mut asked = ask(runner());
+                asked.task = task;
+                asked.base = Some(base);
+                asked.table.keep = words(&["/alone"]);
+                asked.table.commands = vec![words(&["sh", "-c", script])];
+                world.ran(&asked).result.run
+            }));
+        }
+        for one in running {
+            let run = one.join().expect("no panic");
+            assert_eq!(run.because, [], "{run:?}");
+            assert_eq!(run.base.expect("a base").lost, ["b"]);
+            assert_eq!(run.leftovers, ["sleep"]);
+        }
+    });
+    let bases = fs::read_to_string(&count).expect("a count");
+    assert_eq!(bases.lines().count(), 1);
+}
