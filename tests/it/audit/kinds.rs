@@ -3,15 +3,22 @@
 
 use super::records::{LOG, parsed, state, tell};
 use super::{last, standings, uncommit};
+use crate::core::verified::GREEN;
 use crate::core::world::shipped;
 use crate::harness::{World, started};
-use orch_base::{Digest, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName};
+use orch_base::{
+    Digest, ObjectFormat, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName,
+};
+use orch_core::config;
 use orch_core::decide::{
     ActorKind, By, CodeFacts, Detail, DetailStep, Facts, Holder, Lapse, Migration, OtherTask,
     OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, WorkflowRef, apply,
     detailed,
 };
-use orch_core::verification::{Verification, VerifiedCode, VerifiedOutcome, VerifiedResult};
+use orch_core::verification::{
+    FoundBy, Verification, VerificationResult, VerifiedBase, VerifiedCode, VerifiedOutcome,
+    VerifiedResult, statement,
+};
 use orch_core::workflow::{System, Workflow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -162,6 +169,95 @@ fn verify(world: &World, outcome: VerifiedOutcome, result: &Value) -> Detail {
         base: None,
         result: VerifiedResult { outcome, digest },
     })
+}
+
+/// Where the settings define the tests: the event has to have the table, the code and a base of its parent commit, and its
+/// file has to say the same.
+#[test]
+fn a_verification_is_held_against_its_parent_commit_and_its_result() {
+    let world = started("plan_review");
+    let text = format!(
+        "{}\n[verify.tests]\ncommand = [\"true\"]\npaths = [\"src/**\"]\n",
+        world.read("orch.toml")
+    );
+    world.write("orch.toml", &text);
+    world.write("src/a.rs", "a\n");
+    world.commit("Define the tests");
+    let (config, problems) = config::parse(&text, config::FILE);
+    assert_eq!(problems, []);
+    let tests = VerificationName::new("tests").expect("valid");
+    let table = config.verify[&tests].digest(ObjectFormat::Sha1);
+    let src = world.git(&["rev-parse", "HEAD:src"]);
+    let bytes = (0..20).map(|at| u8::from_str_radix(&src[2 * at..2 * at + 2], 16).expect("hex"));
+    let tree: Vec<u8> = b"40000 src\0".iter().copied().chain(bytes).collect();
+    let code = VerifiedCode::Commit(ObjectFormat::Sha1.tree(&tree));
+    let other = Digest::of_blob(b"other");
+    world.git(&["commit", "-q", "--allow-empty", "-m", "apart"]);
+    let apart = Digest::parse(world.git(&["rev-parse", "HEAD"]).trim()).expect("an id");
+    world.git(&["reset", "-q", "--soft", "HEAD~"]);
+    let honest = || {
+        let mut result = GREEN.result();
+        result.run.task = id("t");
+        result.run.code = code;
+        result.run.table = table;
+        result.run.base = None;
+        result
+    };
+    type Change = fn(&mut Verification, &mut VerificationResult, Digest);
+    let cases: [(&str, &str, Change); 7] = [
+        ("claimed", "", |_, _, _| {}),
+        ("forged", "by another table", |event, result, other| {
+            event.table = other;
+            result.run.table = other;
+        }),
+        (
+            "unverifiable",
+            "not that of the parent commit",
+            |event, result, other| {
+                event.code = VerifiedCode::Commit(other);
+                result.run.code = event.code;
+            },
+        ),
+        ("forged", "names another code", |_, result, other| {
+            result.run.code = VerifiedCode::Commit(other);
+        }),
+        ("forged", "names another task", |_, result, _| {
+            result.run.task = id("u");
+        }),
+        ("forged", "names another table", |_, result, _| {
+            result.run.rules = 7
+        }),
+        ("forged", "does not contain its base", |event, _, apart| {
+            event.base = Some(VerifiedBase {
+                commit: apart,
+                code: apart,
+                by: FoundBy::Branch,
+            });
+        }),
+    ];
+    for (standing, why, change) in cases {
+        let is_base = why.contains("base");
+        let mut result = honest();
+        let mut event = Verification {
+            name: tests.clone(),
+            code,
+            table,
+            rules: result.run.rules,
+            base: None,
+            result: VerifiedResult {
+                outcome: result.run.outcome,
+                digest: other,
+            },
+        };
+        change(&mut event, &mut result, if is_base { apart } else { other });
+        let text = statement(&result);
+        world.write(RESULT, &text);
+        event.result.digest = Digest::of_blob(text.as_bytes());
+        say(&world, Detail::Verify(event));
+        let change = last(&world, standing);
+        let told = change["why"].as_str().unwrap_or_default();
+        assert!(told.contains(why), "{change:#}");
+    }
 }
 
 fn result(word: &str) -> Value {

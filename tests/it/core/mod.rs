@@ -24,5 +24,5 @@ mod sent_back;
 mod shipped;
 mod stories;
 mod undo;
-mod verified;
+pub mod verified;
 pub mod world;

@@ -34,6 +34,7 @@ mod steps;
 mod subject;
 mod timeline;
 mod trailers;
+mod verification;
 
 pub use audit::{Audit, AuditScope, Incremental, audit};
 pub use check::{Checked, Checker};

@@ -3,6 +3,7 @@
 use super::new_steps::{NewStep, NewSteps};
 use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
+use super::verification::contradiction;
 use crate::survey::Error;
 use orch_core::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, replay_record};
 use orch_core::verification::Verification;
@@ -38,7 +39,10 @@ impl NewSteps<'_> {
         let proven = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
         let proven = self.ordered(proven, followed.by_human);
         let doubt = match entry.detail.as_deref() {
-            Some(Detail::Verify(run)) => self.doubted_result(step, run)?,
+            Some(Detail::Verify(run)) => match self.doubted_verification(run)? {
+                Some((Standing::Forged, why)) => Some((Standing::Forged, why)),
+                doubt => self.doubted_result(step, run)?.or(doubt),
+            },
             Some(Detail::Lapse(lapse)) => {
                 // The state keeps only the latest entries of the history, and the log has all.
                 let entered = pool.entered(&step.event.after, &entry.to);
@@ -93,6 +97,9 @@ impl NewSteps<'_> {
             }
             _ => return unverifiable(format!("its result, {path}, is not in this commit")),
         };
+        if let Some(why) = contradiction(step, run, &bytes) {
+            return Ok(Some((Standing::Forged, why)));
+        }
         let result: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let said = result.pointer("/predicate/result").and_then(Value::as_str);
         let Some(said) = said else {

@@ -107,7 +107,7 @@ impl NewSteps<'_> {
     }
 
     /// The settings by which the steps of the commit were decided.
-    fn decisive(&self) -> &Settings {
+    pub(super) fn decisive(&self) -> &Settings {
         if self.parents.is_empty() {
             self.after.setting
         } else {

@@ -5,7 +5,6 @@
 use super::costs::Costs;
 use super::glance::Glance;
 use super::setting::{CORRECT_HEAD, Settings};
-use super::verified_code::VerifiedLook;
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
 use orch_core::decide::{
@@ -158,13 +157,7 @@ impl Snapshot<'_> {
             };
             self.look_at_code(task, workflow, &recorded, BaseOf::Branch, &mut observed)?;
             self.look_at_writers(task, workflow, &recorded, &mut observed)?;
-            let (inputs, settings) = self.decisive_settings()?;
-            observed.facts.inputs = inputs;
-            let verified = VerifiedLook {
-                snapshot: within,
-                config: &settings,
-            };
-            verified.add_to(task, workflow, &recorded, &mut observed)?;
+            within.look_at_settings(task, workflow, &recorded, &mut observed)?;
             if let Some(fault) = &observed.facts.inputs.fault {
                 let message = format!(
                     "{fault}, so everything that `[require]` can ask for counts as required"

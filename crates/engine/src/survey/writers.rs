@@ -2,9 +2,10 @@
 
 use super::setting::HeadSettings;
 use super::snapshot::Snapshot;
+use super::verified_code::VerifiedLook;
 use super::{CodeAt, Error, Reader, Sight, TaskRef};
 use orch_base::{Digest, RepoPath};
-use orch_core::config::{self, Config};
+use orch_core::config;
 use orch_core::decide::{
     FileFact, FileWriter, Inputs, NotedFile, Recorded, State, is_writer_known, needs_writers,
 };
@@ -12,7 +13,6 @@ use orch_core::workflow::{Artifact, Phase, Workflow, is_tree_name};
 use orch_files::EntryKind;
 use orch_git::{CodeCommit, SeenWriters, Store};
 use orch_read::Observed;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Stands for the path where a commit was seen to be made.
@@ -25,23 +25,29 @@ pub(crate) struct OutputsNow {
 }
 
 impl Snapshot<'_> {
-    /// What the settings ask of decisions, and these settings. A fault of those in HEAD is none of the file in the work tree, so it is told
-    /// with the task. Returns an error if git cannot be read.
-    pub(super) fn decisive_settings(&self) -> Result<(Inputs, Cow<'_, Config>), Error> {
+    /// Adds to the facts what the settings ask of decisions, and what is known of the verifications that they define. A fault
+    /// of those in HEAD is none of the file in the work tree, so it is told with the task. Returns an error if git or the
+    /// source cannot be read.
+    pub(super) fn look_at_settings(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        recorded: &Recorded,
+        observed: &mut Observed,
+    ) -> Result<(), Error> {
         let format = self.setting.system.format();
-        match self.settings_in_head()? {
-            Some(HeadSettings { config, fault }) => {
-                let inputs = Inputs {
-                    fault,
-                    ..config.inputs(format)
-                };
-                Ok((inputs, Cow::Owned(config)))
-            }
-            None => {
-                let config = &self.setting.config;
-                Ok((config.inputs(format), Cow::Borrowed(config)))
-            }
-        }
+        let head = self.settings_in_head()?;
+        let (config, fault) = match &head {
+            Some(HeadSettings { config, fault }) => (config, fault.clone()),
+            None => (&self.setting.config, None),
+        };
+        observed.facts.inputs = Inputs {
+            fault,
+            ..config.inputs(format)
+        };
+        let snapshot = *self;
+        let verified = VerifiedLook { snapshot, config };
+        verified.add_to(task, workflow, recorded, observed)
     }
 
     /// The settings of decisions: as HEAD has them, so that nobody loosens them without a commit. `None` without HEAD, for

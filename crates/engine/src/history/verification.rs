@@ -1,0 +1,110 @@
+//! Holds the event of a verification against its parent commit, and its result against the event.
+
+use super::new_steps::{NewStep, NewSteps};
+use crate::survey::snapshot::Snapshot;
+use crate::survey::verified_code::verified_code;
+use crate::survey::{CodeAt, Error};
+use orch_core::decide::Standing;
+use orch_core::verification::{
+    Verification, VerificationResult, VerifiedCode, VerifyTable, read_statement,
+};
+
+/// What is wrong with a verification: how much it is in doubt, and why.
+pub(super) type VerificationDoubt = (Standing, String);
+
+impl NewSteps<'_> {
+    /// Why a verification cannot have been run at its parent commit: its table, code or base is another. Returns an error
+    /// if git cannot be read.
+    pub(super) fn doubted_verification(
+        &self,
+        run: &Verification,
+    ) -> Result<Option<VerificationDoubt>, Error> {
+        let setting = self.decisive();
+        let own = run.name.as_str().split('@').next().unwrap_or_default();
+        let mut tables = setting.config.verify.iter();
+        let Some((_, table)) = tables.find(|(name, _)| name.as_str() == own) else {
+            // What ran by settings that are gone is claimed, as it was.
+            return Ok(None);
+        };
+        if table.digest(setting.system.format()) != run.table {
+            let why = format!(
+                "it ran by another table, {}, than `[verify.{own}]` of the parent commit",
+                run.table.short()
+            );
+            return Ok(Some((Standing::Forged, why)));
+        }
+        if let Some(why) = self.other_base(run)? {
+            return Ok(Some((Standing::Forged, why)));
+        }
+        let judged = match run.code {
+            VerifiedCode::Commit(code) => code,
+            VerifiedCode::Patch(patched) => patched.on,
+        };
+        for code in [self.after.code, self.own_code] {
+            if self.code_of(table, code)? == Some(judged) {
+                return Ok(None);
+            }
+        }
+        let why = format!(
+            "it judged the code {}, which is not that of the parent commit",
+            judged.short()
+        );
+        Ok(Some((Standing::Unverifiable, why)))
+    }
+
+    /// The code that a verification is about, of a commit.
+    fn code_of(
+        &self,
+        table: &VerifyTable,
+        code: CodeAt<'_>,
+    ) -> Result<Option<orch_base::Digest>, Error> {
+        let snapshot = Snapshot { code, ..self.after };
+        verified_code(&snapshot, table)
+    }
+
+    /// Why its base cannot be that of the judged commit, if the base is here.
+    fn other_base(&self, run: &Verification) -> Result<Option<String>, Error> {
+        let (Some(base), CodeAt::Commit(store, Some(parent))) = (&run.base, self.after.code) else {
+            return Ok(None);
+        };
+        let is_apart = store.objects().has(base.commit)?
+            && base.commit != parent
+            && !store.history().is_ancestor(base.commit, parent)?;
+        Ok(is_apart.then(|| {
+            format!(
+                "the judged code does not contain its base, {}",
+                base.commit.short()
+            )
+        }))
+    }
+}
+
+/// Why a file cannot be the result that an event names; `None` if it can, or is no result that this version reads.
+pub(super) fn contradiction(step: &NewStep, run: &Verification, bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let VerificationResult { run: said, .. } = read_statement(text).ok()?;
+    let path = run.path();
+    let differs = |what: &str| Some(format!("{path} names another {what} than the step"));
+    let task = step.state.task.as_deref();
+    let former = || step.state.former_ids().any(|id| id == said.task.as_str());
+    if task.is_some_and(|task| task != said.task.as_str()) && !former() {
+        return differs("task");
+    }
+    if said.name != run.name {
+        return differs("verification");
+    }
+    if said.code != run.code {
+        return differs("code");
+    }
+    if said.table != run.table || said.rules != run.rules {
+        return differs("table");
+    }
+    if said.outcome != run.result.outcome {
+        return differs("outcome");
+    }
+    let base = said.base.as_ref().map(|base| &base.at);
+    if base.is_some() && run.base.is_some() && base != run.base.as_ref() {
+        return differs("base");
+    }
+    None
+}
