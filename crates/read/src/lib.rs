@@ -6,6 +6,7 @@ mod observe;
 mod read;
 mod schema;
 mod span;
+mod task_list;
 mod validation_cache;
 
 pub use agent::{AgentFailure, AgentOutput, AgentStop, ReportedCost, Reset, unmarked};
@@ -17,4 +18,5 @@ pub use read::{
 };
 pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use span::{inside, span};
+pub use task_list::{ListEntry, TaskList, TaskProgram, task_list};
 pub use validation_cache::ValidationCache;

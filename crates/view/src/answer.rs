@@ -89,6 +89,47 @@ pub struct GenerationAnswer {
     pub transitions: Vec<TransitionLine>,
 }
 
+/// The task list of another program, and the tasks made of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ImportAnswer {
+    /// The program that the list comes from.
+    #[cfg_attr(test, schemars(extend("enum" = ["task-master", "bmad", "beads"])))]
+    pub program: &'static str,
+    /// Whether the tasks were created; false with `--dry-run`.
+    pub applied: bool,
+    /// The tasks, in the order of the list.
+    pub tasks: Vec<ImportLine>,
+    /// The entries that became no task.
+    pub skipped: Vec<SkippedLine>,
+}
+
+/// A task made of an entry of a task list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ImportLine {
+    /// What the list calls the entry.
+    pub source: String,
+    /// The id of the task.
+    pub task: String,
+    /// Its directory, or the directory of its file.
+    pub directory: String,
+    /// Its title.
+    pub title: String,
+    /// Whether it has a brief.
+    pub brief: bool,
+}
+
+/// An entry of a task list that became no task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SkippedLine {
+    /// What the list calls it.
+    pub source: String,
+    /// Why it became no task.
+    pub reason: String,
+}
+
 /// What `orch` may start, and whether it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -285,6 +326,7 @@ super::json::documents! {
     RecoveryAnswer = "recovery",
     FormattedAnswer = "formatted",
     GenerationAnswer = "generation",
+    ImportAnswer = "import",
     NewWorkflow = "workflow",
     WorkflowList = "workflows",
     HooksAnswer = "hooks",

@@ -54,8 +54,9 @@ pub use action_prompt::action_prompt;
 pub use advice::Advice;
 pub use answer::{
     ConfiguredHookLine, DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone,
-    HookLine, HookName, HookState, HooksAnswer, InitAnswer, NewWorkflow, NothingDue, PromptAnswer,
-    RecoveryAnswer, TextAnswer, TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
+    HookLine, HookName, HookState, HooksAnswer, ImportAnswer, ImportLine, InitAnswer, NewWorkflow,
+    NothingDue, PromptAnswer, RecoveryAnswer, SkippedLine, TextAnswer, TrustAnswer, TrustLine,
+    WorkflowLine, WorkflowList,
 };
 pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange};
 pub use brief::{Brief, BriefFile, Briefs};

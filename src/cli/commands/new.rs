@@ -1,8 +1,10 @@
 //! `orch new`: creates a task, or adopts an existing directory or file as one.
 
+mod list;
+
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
-use orch_base::{Code, command};
+use orch_base::{Code, RepoPath, command};
 use orch_engine::apply::{NewTask, PlaceWish};
 use orch_engine::run::edit;
 use orch_engine::survey::Workspace;
@@ -28,11 +30,25 @@ const SCRATCH: &str = "BRIEF.md";
 ///
 /// The brief says what you want. It becomes a file of the task, `brief.md` in the shipped lifecycle, and the prompts
 /// refer to it.
+///
+/// With `--from FILE`, tasks are made of the open entries of another program's task list, which orch knows by its
+/// content: `tasks.json` of Task Master, `sprint-status.yaml` of BMAD, or `.beads/issues.jsonl` of beads. The whole file is
+/// checked before the first task is created. Each task is one commit. Its description, if the list has one, becomes the
+/// brief if the workflow has a place for it. Entries that are done or closed, epics and retrospectives of BMAD, and
+/// entries whose task exists or is archived are skipped, so the same import can be repeated. Later changes of the list
+/// do not reach the tasks.
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// The task id: its path below the root. Letters, digits, `-`, `_` and `.`, and `/` if the root in orch.toml
     /// allows it. Or the path of an existing directory or file, which may have any name.
-    id: String,
+    #[arg(required_unless_present = "from")]
+    id: Option<String>,
+    /// Create tasks from the task list of Task Master, BMAD or beads in FILE, or in stdin if FILE is `-`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "edit"])]
+    from: Option<PathBuf>,
+    /// With `--from`: print what would be created, and write nothing.
+    #[arg(long, requires = "from")]
+    dry_run: bool,
     /// The root that the task belongs to, as orch.toml gives it, or the directory of its tasks; default: the
     /// root in which a directory of this name exists, otherwise one with the given workflow, otherwise the one around the
     /// current directory, otherwise the first.
@@ -54,29 +70,34 @@ pub struct NewArgs {
     pub locks: LockArgs,
 }
 
+impl NewArgs {
+    fn place<'a>(&'a self, here: Option<&'a RepoPath>) -> PlaceWish<'a> {
+        PlaceWish {
+            root: self.root.as_deref(),
+            workflow: self.workflow.as_deref(),
+            here,
+        }
+    }
+}
+
 pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
+    let Some(id) = args.id.as_deref() else {
+        return list::run(args, &workspace, context, ui);
+    };
+    let limit = workspace.settings().config().limit_bytes;
     let brief = match &args.brief {
-        Some(path) => Some(read(
-            path,
-            workspace.settings().config().limit_bytes,
-            context,
-        )?),
+        Some(path) => Some(read_brief(path, limit, context)?),
         None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
         None => None,
     };
     let here = context.here(&workspace);
-    let place = PlaceWish {
-        root: args.root.as_deref(),
-        workflow: args.workflow.as_deref(),
-        here: here.as_ref(),
-    };
     let new = NewTask {
-        place,
+        place: args.place(here.as_ref()),
         title: args.title.as_deref(),
         brief: brief.as_deref(),
     };
-    let created = context.writer(&workspace).create().task(&args.id, &new);
+    let created = context.writer(&workspace).create().task(id, &new);
     if args.edit {
         let file = workspace.reader().scratch(SCRATCH);
         match &created {
@@ -97,19 +118,37 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     Ok(ExitCode::Fine)
 }
 
-/// The text of the file, which may be a pipe, or of stdin. Returns an error if it cannot be read, is larger than the
-/// limit, or is blank.
-fn read(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
-    let is_stdin = path == Path::new("-");
-    let shown = if is_stdin {
+/// The text of a brief. Returns an error if it cannot be read, is larger than the limit, or is blank.
+fn read_brief(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
+    let bytes = read(path, "brief", limit, context)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let message = format!(
+            "cannot read the brief from {}: {}",
+            shown(path),
+            error.utf8_error()
+        );
+        Failure::new(Code::BadPath, message)
+    })?;
+    not_blank(text)
+}
+
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") {
         "stdin".to_owned()
     } else {
         path.display().to_string()
-    };
+    }
+}
+
+/// The bytes of the file, which may be a pipe, or of stdin. Returns an error if it cannot be read or is larger than the
+/// limit.
+fn read(path: &Path, what: &str, limit: u64, context: &Context) -> Result<Vec<u8>, Failure> {
+    let is_stdin = path == Path::new("-");
+    let shown = shown(path);
     let failed = |error: io::Error| {
         Failure::new(
             Code::BadPath,
-            format!("cannot read the brief from {shown}: {error}"),
+            format!("cannot read the {what} from {shown}: {error}"),
         )
     };
     let file = if is_stdin {
@@ -134,18 +173,12 @@ fn read(path: &Path, limit: u64, context: &Context) -> Result<String, Failure> {
             format!("{} bytes, ", metadata.len())
         });
         let message = format!(
-            "the brief in {shown} is too large: {size}more than the {limit} that are allowed"
+            "the {what} in {shown} is too large: {size}more than the {limit} that are allowed"
         );
         let hint = "shorten it, or raise `limit_bytes` in orch.toml";
         return Err(Failure::new(Code::BadPath, message).hint(hint));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        failed(io::Error::new(
-            io::ErrorKind::InvalidData,
-            error.utf8_error(),
-        ))
-    })?;
-    not_blank(text)
+    Ok(bytes)
 }
 
 fn not_blank(text: String) -> Result<String, Failure> {
@@ -172,7 +205,8 @@ fn write_in_editor(
             .hint("give the brief with --brief FILE, or --brief -"));
     }
     let file = workspace.reader().scratch(SCRATCH);
-    let begun = format!("# {}\n\n", args.title.as_deref().unwrap_or(&args.id));
+    let title = args.title.as_deref().or(args.id.as_deref());
+    let begun = format!("# {}\n\n", title.unwrap_or_default());
     let failed = |what: String| Failure::new(Code::EditorFailed, what);
     workspace
         .reader()

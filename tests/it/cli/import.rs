@@ -260,3 +260,75 @@ fn the_watch_imports_what_it_adopts_and_batches_it() {
     );
     world.orch(&["audit", "--strict"]).succeeds();
 }
+
+#[test]
+fn the_task_list_of_another_program_becomes_tasks() {
+    let world = World::ready();
+    let started = world.git(&["rev-parse", "HEAD"]);
+    // A bad entry at the end keeps the first ones out, too.
+    let broken = "{\"id\": \"bd-1\", \"title\": \"A\"}\n{\"id\": \"bd-2\"}\n";
+    for (text, exit, place) in [
+        (broken, 2, "list:2:1"),
+        ("", 2, "list"),
+        ("{\"tasks\": [", 2, "list:1:12"),
+        ("# Notes\n", 2, "list"),
+    ] {
+        world.write("list", text);
+        world
+            .orch(&["new", "--from", "list"])
+            .ends(exit)
+            .reports(place)
+            .reports("hint");
+    }
+    world.write("list", vec![b' '; 20_000_000]);
+    world
+        .orch(&["new", "--from", "list"])
+        .ends(2)
+        .reports("too large");
+    world.orch(&["new", "--dry-run", "a"]).ends(2);
+    world.orch(&["new", "a", "--from", "list"]).ends(2);
+    world.write(
+        "list",
+        r#"{"master": {"tasks": [
+            {"id": 1, "title": "Log in", "description": "With a password.", "status": "pending"},
+            {"id": 2, "title": "Log out", "status": "done"}]}}"#,
+    );
+    world
+        .orch(&["new", "--from", "list", "--dry-run"])
+        .succeeds()
+        .says("task-1  Log in")
+        .reports("skipped 2: its status is `done`");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), started);
+    let made = world.orch_json(&["new", "--from", "list"]);
+    assert_eq!(made["kind"], "import");
+    assert_eq!(made["tasks"][0]["task"], "task-1");
+    assert_eq!(made["skipped"][0]["source"], "2");
+    let directory = made["tasks"][0]["directory"].as_str().expect("a path");
+    assert_eq!(
+        world.read(&format!("{directory}/brief.md")),
+        "# Log in\n\nWith a password.\n"
+    );
+    assert_eq!(
+        world.json(&format!("{directory}/state.json"))["title"],
+        "Log in"
+    );
+    let stories = "development_status:\n  epic-1: backlog\n  1-1-log-in: backlog\n";
+    let issues = "{\"id\": \"Bd-1\", \"title\": \"A\"}\n{\"id\": \"bd-1\", \"title\": \"B\"}\n";
+    for (text, ids) in [
+        (stories, ["1-1-log-in"].as_slice()),
+        (issues, &["bd-1", "bd-1-2"]),
+    ] {
+        world.write("list", text);
+        let ended = world.orch(&["new", "--from", "list"]).succeeds();
+        for id in ids {
+            assert!(ended.stdout.contains(id), "{}", ended.stdout);
+        }
+        let before = world.git(&["rev-parse", "HEAD"]);
+        world
+            .orch(&["new", "--from", "list"])
+            .ends(3)
+            .reports(&format!("the task `{}` is there already", ids[0]))
+            .reports("there is nothing to import");
+        assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
+    }
+}

@@ -935,6 +935,11 @@ codes! {
         "The new task would be inside another task, or contain one.",
         "Tasks cannot be nested.",
         "Choose another id or root.";
+    TaskListUnread = "task-list-unread", Usage,
+        "The file is no task list that orch can import.",
+        "`orch new --from` reads the task lists of Task Master, BMAD and beads. The file is none of these, or an entry has no \
+         id, no title, or the id of another.",
+        "Name the file that the program writes: tasks.json, sprint-status.yaml or .beads/issues.jsonl. Correct the entry there.";
     Terminal = "terminal", No,
         "The task or the phase is terminal.",
         "The only way out of a terminal phase is to reopen the task.",

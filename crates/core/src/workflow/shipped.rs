@@ -73,6 +73,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/formatted.schema.json", include_str!("../../system/schemas/output/formatted.schema.json")),
     ("schemas/output/generation.schema.json", include_str!("../../system/schemas/output/generation.schema.json")),
     ("schemas/output/hooks.schema.json", include_str!("../../system/schemas/output/hooks.schema.json")),
+    ("schemas/output/import.schema.json", include_str!("../../system/schemas/output/import.schema.json")),
     ("schemas/output/init.schema.json", include_str!("../../system/schemas/output/init.schema.json")),
     ("schemas/output/log.schema.json", include_str!("../../system/schemas/output/log.schema.json")),
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),

@@ -26,6 +26,14 @@ pub struct Created {
     pub applied: Applied,
 }
 
+/// A task that could be created.
+pub struct PlannedTask {
+    /// The task and its location.
+    pub task: TaskRef,
+    /// Whether its workflow has a place for a brief.
+    pub takes_brief: bool,
+}
+
 /// What is said about a task when it is created.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewTask<'a> {
@@ -57,23 +65,9 @@ impl Create<'_> {
     /// it already exists, it has another brief, it is a file for which there is no example, or the commit is
     /// not possible now.
     pub fn task(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
-        let task = self.places.new_place(name, &new.place)?;
-        let id = &task.id;
-        self.places.refuse_nested(&task)?;
-        if self
-            .reader
-            .snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))?
-        {
-            let message = format!("the path {} contains a symbolic link", task.directory());
-            let hint = "replace the link with a directory; a task must be inside the repository";
-            return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
-        }
-        self.places.finder.refuse_elsewhere(task.directory())?;
+        let task = self.place(name, new)?;
         let adopted = self.places.finder.task_at(task.directory())?.is_some();
         let directory = task.directory().under(&self.reader.root);
-        if !self.places.stands(&task)? {
-            check_new_id(id, Naming::New(new.title))?;
-        }
         let brief = new
             .brief
             .map(|text| Ok::<_, Error>((self.brief_path(&task)?, text)))
@@ -140,6 +134,43 @@ impl Create<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// What [`Self::task`] would create; `None` if there is a task with this id, or anything in its place, which stays as it
+    /// is. Returns an error if the task could not be created whatever git says.
+    pub fn planned(&self, name: &str, new: &NewTask<'_>) -> Result<Option<PlannedTask>, Error> {
+        let task = match self.place(name, new) {
+            Err(error) if error.code() == Code::TaskExists => return Ok(None),
+            task => task?,
+        };
+        if self.places.stands(&task)? || self.places.is_archived(&task.id)? {
+            return Ok(None);
+        }
+        self.new_file(&task, new.title)?;
+        let takes_brief = match self.brief_path(&task) {
+            Err(error) if error.code() == Code::NoBrief => false,
+            path => path.map(|_| task.place.file().is_none())?,
+        };
+        Ok(Some(PlannedTask { task, takes_brief }))
+    }
+
+    /// The place of a new task. Returns an error if it may not be there, or may not have this id.
+    fn place(&self, name: &str, new: &NewTask<'_>) -> Result<TaskRef, Error> {
+        let task = self.places.new_place(name, &new.place)?;
+        self.places.refuse_nested(&task)?;
+        if self
+            .reader
+            .snapshot(|snapshot| snapshot.source.is_behind_link(task.directory()))?
+        {
+            let message = format!("the path {} contains a symbolic link", task.directory());
+            let hint = "replace the link with a directory; a task must be inside the repository";
+            return Err(Diagnostic::error(Code::Symlink, message).hint(hint).into());
+        }
+        self.places.finder.refuse_elsewhere(task.directory())?;
+        if !self.places.stands(&task)? {
+            check_new_id(&task.id, Naming::New(new.title))?;
+        }
+        Ok(task)
     }
 
     /// The path and the text of the file that a new task is, from the example of its artifact; `None` if the

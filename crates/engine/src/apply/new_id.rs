@@ -3,9 +3,14 @@
 use crate::survey::Error;
 use orch_base::{ARCHIVE, Code, Hint, TaskId};
 use orch_core::record::{STATE_FILE, SUGGESTION_FILE, TRANSCRIPT_FILE};
+use std::collections::HashSet;
+use std::iter;
 
 /// Names that `orch` itself uses inside a task.
 const RESERVED: [&str; 3] = [STATE_FILE, TRANSCRIPT_FILE, SUGGESTION_FILE];
+
+/// How many letters of a name in a list become part of an id.
+const LONGEST_NAME: usize = 40;
 
 /// The command that gives a task its id.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +99,26 @@ fn similar(text: &str) -> Option<TaskId> {
         .then_some(id)
 }
 
+/// A fit id for each name, all different: the one that is most like it, with a number if another name has that one. The
+/// same names always get the same ids.
+pub fn ids_like<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<TaskId> {
+    let mut known = HashSet::new();
+    let mut ids = Vec::new();
+    for name in names {
+        let name: String = name.chars().take(LONGEST_NAME).collect();
+        let name = name.replace(['/', '\\'], "-");
+        let like = similar(&name).map_or_else(|| "task".to_owned(), |id| id.to_string());
+        let numbered = (2_u64..).map(|number| format!("{like}-{number}"));
+        let mut wanted = iter::once(like.clone()).chain(numbered);
+        let free = wanted.find_map(|id| TaskId::new(id).ok().filter(|id| !known.contains(id)));
+        if let Some(id) = free {
+            known.insert(id.clone());
+            ids.push(id);
+        }
+    }
+    ids
+}
+
 /// Small letters and digits, with one `-` for everything between them; `.` and `_` stay inside a word.
 fn similar_part(part: &str) -> String {
     let is_reserved = unfit(part).is_some() && part.is_ascii() && !part.contains(' ');
@@ -165,6 +190,18 @@ mod tests {
                 "{bad}"
             );
         }
+    }
+
+    #[test]
+    fn names_of_a_list_become_different_ids() {
+        let names = [
+            "task-1", "Task 1", "a/b", "@", "*", "bd-1.2", "HEAD", "archive", "x.lock",
+        ];
+        let ids = ids_like(names);
+        let expected = [
+            "task-1", "task-1-2", "a-b", "task", "task-2", "bd-1.2", "head", "task-3", "x-lock",
+        ];
+        assert_eq!(ids.iter().map(TaskId::as_str).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -109,6 +109,19 @@ impl Places<'_> {
         Ok(task.directory().under(&self.reader.root).is_dir() || is_file()?)
     }
 
+    /// Whether the archive of a root has a task that had this id.
+    pub(super) fn is_archived(&self, id: &TaskId) -> Result<bool, Error> {
+        let Ok(archived) = TaskId::new(id.archived()) else {
+            return Ok(false);
+        };
+        for (_, place) in self.reader.settings.places(&archived) {
+            if self.stands(&place)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn chosen_place(
         &self,
         id: &TaskId,

@@ -4,9 +4,9 @@ use crate::findings::Findings;
 use crate::{
     ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
-    HooksAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice, PromptAnswer,
-    RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TextAnswer,
-    Transitions, TrustAnswer, Verifications, WorkflowList, indented,
+    HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice,
+    PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status,
+    Suggestions, TextAnswer, Transitions, TrustAnswer, Verifications, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -37,6 +37,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "Tasks that an executor proposed for a loop: output of orch generate --json",
         ),
         schema::<HooksAnswer>("The git hooks, and what was done with them"),
+        schema::<ImportAnswer>("The tasks that were made of a task list, and what was skipped"),
         schema::<InitAnswer>("The files that were created, changed and removed"),
         schema::<Log>("The history of tasks: output of orch log --json"),
         schema::<NothingDue>("There was nothing to apply"),
