@@ -314,7 +314,7 @@ pub(super) const ROWS: &[RouteRow] = &[
         command: &["new"],
         in_path: &[],
         arguments: &[
-            Same("id"),
+            Required("id", "id"),
             Same("title"),
             Same("workflow"),
             Same("root"),
