@@ -47,7 +47,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "edit"])]
     from: Option<PathBuf>,
     /// With `--from`: print what would be created, and write nothing.
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", conflicts_with = "id")]
     dry_run: bool,
     /// The root that the task belongs to, as orch.toml gives it, or the directory of its tasks; default: the
     /// root in which a directory of this name exists, otherwise one with the given workflow, otherwise the one around the
