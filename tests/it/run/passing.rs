@@ -123,9 +123,18 @@ fn what_no_try_can_change_ends_the_run_at_once() {
         task.is_clean();
         task.run().succeeds();
     }
+    // The complaint of a program that a script calls fails the try; that of an agent program ends the run.
     let task = task("echo \"error: unknown option '--frob'\" >&2; exit 1");
+    let ended = task.run().ends(1).reports("it exited with code 1");
+    assert!(!ended.stderr.contains("command line"), "{ended:?}");
+    let task = self::task("echo \"error: unknown option '--frob'\" >&2; exit 1");
+    std::os::unix::fs::symlink("/bin/sh", task.world.path("claude")).expect("a link");
+    let settings = task.world.read("orch.toml");
+    task.world
+        .write("orch.toml", settings.replace("\"sh\"", "\"./claude\""));
+    task.world.commit("An agent program");
     task.run().ends(2).reports(
-        "`sh` does not know an option of its command line: error: unknown option '--frob'",
+        "`claude` does not know an option of its command line: error: unknown option '--frob'",
     );
 }
 

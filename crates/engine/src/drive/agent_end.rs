@@ -53,6 +53,10 @@ impl<'t> TurnEnd<'t> {
     /// What stopped the program, and its error; `None` if a further try may succeed at once.
     fn stop(&self) -> Option<(AgentStop, &AgentFailure)> {
         let failure = self.performed.failure()?;
+        // A script prints the complaints of whatever it calls, and those may be gone at the next try.
+        if failure.stop == Some(AgentStop::UnknownOption) && !self.is_agent() {
+            return None;
+        }
         match self.performed.ended {
             Ended::Well | Ended::Code(_) => {}
             // Some programs go on for ever without a network.
@@ -132,6 +136,14 @@ impl<'t> TurnEnd<'t> {
         Some(Error::new(code, why).with_hint(Hint::from(what).then(&["orch", "run", task])))
     }
 
+    /// Whether the program has the name of an agent program.
+    fn is_agent(&self) -> bool {
+        let mut names = AgentMark::ALL
+            .iter()
+            .filter_map(|mark| mark.program.split(' ').next());
+        names.any(|name| name.eq_ignore_ascii_case(self.program))
+    }
+
     /// Whether the program was killed, and has not said what it cost, although it is one that says so.
     pub(super) fn is_unpriced(&self, counts_costs: bool) -> bool {
         let printed = self.printed();
@@ -139,11 +151,7 @@ impl<'t> TurnEnd<'t> {
             Ended::Signal(_) | Ended::TooLong(_) | Ended::Silent(_) | Ended::Stopped => true,
             Ended::Well | Ended::Code(_) | Ended::NotStarted(_) => false,
         };
-        let mut names = AgentMark::ALL
-            .iter()
-            .filter_map(|mark| mark.program.split(' ').next());
-        let is_named = names.any(|name| name.eq_ignore_ascii_case(self.program));
-        let is_agent = printed.is_wrapped || is_named;
+        let is_agent = printed.is_wrapped || self.is_agent();
         is_killed && printed.costs.is_empty() && (is_agent || counts_costs)
     }
 
