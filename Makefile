@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,10 @@ test-web: ## The live board in a headless Chromium (needs npm and Chromium)
 agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
 	$(CARGO) build
 	tests/agents/run.sh $(AGENTS)
+
+verify-projects: ## Real projects, verified by cargo, nextest, jest, vitest, node, pytest, CMake, Go, Maven and make; some: PROJECTS="jest maven"
+	$(CARGO) build
+	tests/verify/run.sh $(PROJECTS)
 
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
 	$(CARGO) test --quiet --test it --no-run

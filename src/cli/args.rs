@@ -12,7 +12,7 @@ use super::commands::{
     answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft,
     explain, generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover,
     reject, rename, reopen, resolve, resume, rollback, run, runs, schema, status, stop, suggest,
-    trust, undo, watch, workflow,
+    trust, undo, verify, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -88,6 +88,7 @@ pub enum Command {
     Draft(draft::DraftArgs),
     Schema(schema::SchemaArgs),
     Next(next::NextArgs),
+    Verify(verify::VerifyArgs),
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Check(check::CheckArgs),
@@ -156,6 +157,7 @@ impl Command {
         let locks = match self {
             Self::New(args) => args.locks,
             Self::Next(args) => args.locks,
+            Self::Verify(args) => args.locks,
             Self::Answer(args) => args.locks,
             Self::Approve(args) => args.locks,
             Self::Reject(args) => args.locks,

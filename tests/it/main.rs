@@ -61,6 +61,7 @@ mod terminal;
 mod tidy;
 mod told;
 mod unseen;
+mod verify;
 mod walk;
 mod watch;
 #[cfg(feature = "webhook")]

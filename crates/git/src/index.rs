@@ -11,7 +11,7 @@ use super::git_processes::outlast_writers;
 use super::index_entry::IndexEntry;
 use super::lock::IndexLock;
 use super::lock_wait::LockWait;
-use super::ls_files::Listed;
+use super::ls_files::{Listed, path_of};
 use super::next_index::NextIndex;
 use super::read_index::{IndexChange, PreparedIndex, ReadIndex, edits_of, read_index};
 use super::splice::is_plain;
@@ -155,6 +155,25 @@ pub struct Index<'s> {
 }
 
 impl<'s> Index<'s> {
+    /// The files of the work tree that differ from HEAD, and those that git neither tracks nor ignores. A path that is no
+    /// UTF-8 is left out. Returns an error if git fails.
+    pub fn uncommitted(&self) -> Result<Vec<RepoPath>, Error> {
+        let arguments = [
+            "status",
+            "--porcelain",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=dirty",
+        ];
+        let listed = self.git.git(&arguments, &[])?;
+        // Two letters and a blank stand before each path; see git-status(1), "Porcelain Format Version 1".
+        let entries = listed.split(|byte| *byte == 0);
+        Ok(entries
+            .filter_map(|entry| path_of(entry.get(3..)?))
+            .collect())
+    }
+
     /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
     pub(super) fn patience(&self, usual: Duration) -> LockWait {
         LockWait::at_most(if self.wait.is_some() {

@@ -5,6 +5,7 @@ use super::step::origin;
 use super::{Finding, Paint, Repository, StepView, Style};
 use orch_base::{Code, Diagnostic, Digest, Hint, PhaseId, Place, TaskId, TaskPlace, Timestamp};
 use orch_core::decide::{Approval, Kind, Proof, ProvenStep, Standing};
+use orch_core::verification::RerunOutcome;
 use orch_core::workflow::is_tree_name;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -36,6 +37,45 @@ pub struct AuditReport {
     #[serde(serialize_with = "written")]
     #[cfg_attr(test, schemars(with = "Vec<AuditChange>"))]
     pub changes: Vec<AuditedChange>,
+    /// What came of the recorded verifications that were run again, newest first; empty if none was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reruns: Vec<RerunLine>,
+}
+
+/// A recorded verification that was run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RerunLine {
+    /// The commit that records it.
+    pub commit: String,
+    /// The id of the task.
+    pub task: String,
+    /// The name of the verification.
+    pub name: String,
+    /// Whether it gave the same result.
+    pub outcome: RerunOutcome,
+    /// How both differ, or why it could not be run here.
+    pub why: Option<String>,
+}
+
+impl RerunLine {
+    fn text(&self, paint: Paint, width: usize) -> String {
+        let style = match self.outcome {
+            RerunOutcome::Same => Style::Good,
+            RerunOutcome::Other => Style::Bad,
+            RerunOutcome::NotAvailable => Style::Warn,
+        };
+        let outcome = paint.paint(style, self.outcome.as_str());
+        let commit = self.commit.get(..10).unwrap_or(&self.commit);
+        let mut text = format!(
+            "{commit}  rerun of {} {}: {outcome}\n",
+            self.task, self.name
+        );
+        if let Some(why) = &self.why {
+            paragraph(&mut text, why, 4, 0, width);
+        }
+        text
+    }
 }
 
 super::json::documents! { AuditReport = "audit" }
@@ -172,6 +212,7 @@ impl AuditReport {
             incremental: None,
             counts,
             changes,
+            reruns: Vec::new(),
         }
     }
 
@@ -321,6 +362,9 @@ impl AuditReport {
                 );
                 paragraph(&mut out, &text, 4, 0, width);
             }
+        }
+        for one in &self.reruns {
+            out.push_str(&one.text(paint, width));
         }
         out
     }

@@ -58,7 +58,9 @@ pub use answer::{
     NothingDue, PromptAnswer, RecoveryAnswer, SkippedLine, TextAnswer, TrustAnswer, TrustLine,
     WorkflowLine, WorkflowList,
 };
-pub use audit::{AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange};
+pub use audit::{
+    AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange, RerunLine,
+};
 pub use brief::{Brief, BriefFile, Briefs};
 pub use code::CodeView;
 pub use diff::{ArtifactDiff, FileDiff};

@@ -11,11 +11,11 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Verifications {
     /// The repository.
-    pub repository: Option<Repository>,
+    pub repository: Repository,
     /// The id of the task; null if HEAD was verified and nothing was recorded.
     pub task: Option<String>,
     /// The commit whose code was judged.
-    pub commit: Option<String>,
+    pub commit: String,
     /// How many changed files of the work tree were not judged.
     pub uncommitted: u64,
     /// Each verification that was asked for.

@@ -4,14 +4,17 @@ use super::check::{Form, form, print};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::cli::progress::WorkProgress;
 use orch_base::{Code, Digest, Hint, Patterns};
-use orch_core::decide::Standing;
+use orch_core::decide::{Detail, Standing};
+use orch_core::verification::RerunOutcome;
+use orch_engine::drive::{self, RecordedVerification};
 use orch_engine::history;
 use orch_engine::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
 use orch_engine::survey::Workspace;
+use orch_engine::verify::{VerifyEvent, VerifyWatch};
 use orch_git::Visited;
 use orch_git::caches;
 use orch_git::durable::{self, PrivateFile};
-use orch_view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange};
+use orch_view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange, RerunLine};
 
 /// Replay the history and print a verdict on every recorded step.
 ///
@@ -49,6 +52,15 @@ pub struct AuditArgs {
     /// Exit with 1 if anything is unverifiable or a range may loosen the rules, and with 2 if there is nothing to audit.
     #[arg(long)]
     strict: bool,
+    /// Run the recorded verifications again, without caches, and compare by test. Exits with 1 if one gives another result.
+    #[arg(long)]
+    rerun: bool,
+    /// With --rerun: run at most N of them, the newest first.
+    #[arg(long, value_name = "N", requires = "rerun")]
+    sample: Option<usize>,
+    /// With --rerun: start what orch.toml named in these commits although nobody has trusted it.
+    #[arg(long, requires = "rerun")]
+    trust_once: bool,
     /// The output format. `sarif` and `github` contain only the problems.
     #[arg(long, default_value = "text")]
     format: Form,
@@ -101,7 +113,10 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             return Err(Failure::new(Code::NothingToJudge, nothing).hint(hint));
         }
     }
-    let report = report.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
+    let mut report = report.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
+    if args.rerun {
+        report.reruns = reruns(args, &report, &workspace, context, ui)?;
+    }
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,
         Form::Text => {
@@ -125,12 +140,75 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     }
     let is_unproven =
         args.strict && (report.has(Standing::Unverifiable) || !report.loosened.is_empty());
-    let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven;
+    let is_other = report
+        .reruns
+        .iter()
+        .any(|one| one.outcome == RerunOutcome::Other);
+    let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven || is_other;
     Ok(if is_wrong {
         ExitCode::No
     } else {
         ExitCode::Fine
     })
+}
+
+/// Runs the recorded verifications of a report again, the newest first.
+fn reruns(
+    args: &AuditArgs,
+    report: &AuditReport,
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Vec<RerunLine>, Failure> {
+    let writer = context.writer(workspace);
+    if args.trust_once {
+        let words = ["orch", "audit", "--rerun", "--trust-once"];
+        writer.authority().refuse_agent(&words)?;
+    }
+    let mut lines = Vec::new();
+    for change in report.changes.iter().rev() {
+        for step in change.proof.steps.iter().rev() {
+            let Some(Detail::Verify(run)) = step.entry.detail.as_deref() else {
+                continue;
+            };
+            if args.sample.is_some_and(|most| lines.len() >= most) {
+                return Ok(lines);
+            }
+            let recorded = RecordedVerification {
+                task: &change.task,
+                path: change
+                    .place
+                    .path(&run.path())
+                    .map_err(|why| Failure::new(Code::Usage, why.to_string()))?,
+                commit: change.commit.id,
+                parent: change.commit.parent,
+                verification: run,
+            };
+            let mut watch = VerifyWatch {
+                wants_stop: &|| false,
+                hear: &mut |event| {
+                    if let VerifyEvent::Tick(time) = event {
+                        ui.passing(&format!(
+                            "{} {} {} s",
+                            change.task,
+                            run.name,
+                            time.as_secs()
+                        ));
+                    }
+                },
+            };
+            let again = drive::rerun(&writer, &recorded, args.trust_once, &mut watch)?;
+            ui.passed();
+            lines.push(RerunLine {
+                commit: change.commit.id.to_string(),
+                task: change.task.to_string(),
+                name: run.name.to_string(),
+                outcome: again.outcome,
+                why: Some(again.why).filter(|why| !why.is_empty()),
+            });
+        }
+    }
+    Ok(lines)
 }
 
 /// The ids and patterns. Returns an error if one is no pattern.

@@ -9,7 +9,7 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 15] = [
+const NOT_IN_API: [(&str, &str); 16] = [
     ("board", "`orch serve` is the live board"),
     ("completions", "it is about a shell"),
     ("demo", "it makes a repository of its own"),
@@ -37,6 +37,10 @@ const NOT_IN_API: [(&str, &str); 15] = [
     (
         "trust",
         "programs are trusted by a person at a terminal, never by a request",
+    ),
+    (
+        "verify",
+        "it takes as long as the tests of a project; a run and the watch verify what is due",
     ),
     (
         "watch",

@@ -352,7 +352,8 @@ const IGNORED: &str = "# Derived by orch, rewritten at will.\nsuggestion.json\ns
 /// secret. git stores what lies in the work tree, so that both are judged alike.
 const ATTRIBUTES: &str = "* -working-tree-encoding\n\
                           state.json merge=orch linguist-generated\n\
-                          transcript.jsonl merge=union linguist-generated -diff\n";
+                          transcript.jsonl merge=union linguist-generated -diff\n\
+                          **/eval/verify/*.json linguist-generated\n";
 
 fn join(base: &str, name: &str) -> String {
     if base.is_empty() {

@@ -54,6 +54,7 @@ pub mod stop;
 pub mod suggest;
 pub mod trust;
 pub mod undo;
+pub mod verify;
 pub mod watch;
 pub mod workflow;
 
@@ -98,6 +99,7 @@ pub(super) fn run(
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),
         Some(Command::Next(args)) => next::run(&args, context, ui),
+        Some(Command::Verify(args)) => verify::run(&args, context, ui),
         Some(Command::Confirm(args)) => confirm::run(&args, context, ui),
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),

@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use orch_base::{Code, Timestamp};
-use orch_engine::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, Watching};
+use orch_engine::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchVerifier, Watching};
 use orch_engine::gather::happenings;
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::survey::Workspace;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// tries again. Ctrl-C ends it.
 ///
 /// Starts the programs of [[notify]] in orch.toml when a person is needed or a task is finished.
+///
+/// With `verify = true` under [watch] in orch.toml, it runs the verifications that are due, one after the other.
 ///
 /// Keeps a diagnostic log in `.git/orch/orch.log`.
 ///
@@ -65,11 +67,18 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         return once(workspace, args, context, ui);
     }
     let mut notifier = notifier(args, context, ui);
+    let mut verifier = (!args.dry_run).then(|| {
+        let report = reported(context, ui);
+        WatchVerifier::new(context.start.clone(), context.caller.clone(), report)
+    });
     let watch = WatchLoop::new(workspace, context.caller.clone(), args.mode(), args.poll)?;
     let handle = watch.handle();
     context.interrupts.instead(move || handle.stop());
     watch.run(&mut |workspace, effect| {
         give_word(&mut notifier, workspace, &effect, context, ui);
+        if let Some(verifier) = &mut verifier {
+            verifier.hear(workspace, &effect);
+        }
         print(workspace, effect, context, ui)
     })?;
     show(
@@ -119,17 +128,22 @@ fn once(
 
 /// What starts the programs of `[[notify]]`, unless nothing happens for sure.
 fn notifier(args: &WatchArgs, context: &Context, ui: &Ui) -> Option<Notifier> {
+    let report = reported(context, ui);
+    (!args.dry_run).then(|| Notifier::new(false, report))
+}
+
+/// Prints findings of other threads.
+fn reported(context: &Context, ui: &Ui) -> FaultSink {
     let ui = ui.clone();
     let json = context.global.json;
     let clock = context.caller.clock;
-    let report: FaultSink = Arc::new(move |finding| {
+    Arc::new(move |finding| {
         let happening = Happening::Finding {
             finding: Box::new(Finding::of(&finding)),
         };
         // Without stdout, the watch itself is about to end.
         let _ = ui.answer(&written(happening, json, clock.now(), &ui));
-    });
-    (!args.dry_run).then(|| Notifier::new(false, report))
+    })
 }
 
 /// Starts what is configured for an effect of the watch.

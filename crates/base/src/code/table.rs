@@ -1061,10 +1061,18 @@ codes! {
         "Its setup failed, a command does not exist, a limit was reached, or the checkout cannot be made. The message says \
          which.",
         "Remove the cause, then run `orch verify TASK --again`.";
+    VerificationOvertaken = "verification-overtaken", NotNow,
+        "The code changed while it was verified, so the result was not recorded.",
+        "Somebody committed to the branch, switched it, or changed the table in orch.toml.",
+        "Run `orch verify TASK` again. It verifies the code that is there now.";
     VerificationResult = "verification-result", Finding,
         "The file with the result of a verification is not what orch recorded.",
         "It is gone, somebody wrote or changed it, or no event names it. It counts for nothing.",
         "Run `orch verify TASK`, which records a result and its file, or restore the file from git.";
+    VerificationUnknown = "verification-unknown", Usage,
+        "orch.toml has no verification with this name.",
+        "The name is misspelled, or the table is not committed: the settings in HEAD count.",
+        "Name one that there is, or write the table `[verify.NAME]` and commit orch.toml.";
     WatchFailed = "watch-failed", Fault,
         "orch cannot watch the files, or only some of them.",
         "The system limits the number of watches or open files, or the directory is gone.",

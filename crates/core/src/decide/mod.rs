@@ -53,6 +53,7 @@ mod state_document;
 mod undo;
 mod verified;
 mod version;
+mod wanted_code;
 mod ways_out;
 mod writer;
 
@@ -123,6 +124,7 @@ pub use state_document::{
 pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
+pub use wanted_code::{WantedCode, wanted_code};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };

@@ -29,6 +29,12 @@ impl PlannedPaths {
         Some(Self { texts, globs })
     }
 
+    /// The paths and globs as the plan names them.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
     /// Whether a file is among them. A directory names everything below it.
     #[must_use]
     pub fn name(&self, file: &RepoPath) -> bool {

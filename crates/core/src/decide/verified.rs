@@ -6,7 +6,9 @@
 
 use super::evaluation::Evaluation;
 use super::state::Verified;
-use super::{Decision, Evidence, HistoryEntry, RequireVerified, ResultFile, VerifiedFact};
+use super::{
+    Decision, Evidence, HistoryEntry, RequireVerified, ResultFile, VerifiedFact, WantedCode,
+};
 use crate::verification::{
     FailedTest, PatchedCode, RULES, VerificationResult, VerifiedCode, VerifiedOutcome,
 };
@@ -227,6 +229,28 @@ impl TaskVerifications<'_> {
             });
         }
         due
+    }
+
+    /// What these would judge now, or those that the phase asks for if none is named.
+    pub(super) fn wanted_code(&self, names: &[VerificationName]) -> Vec<WantedCode> {
+        let wanted = if names.is_empty() {
+            self.wanted()
+        } else {
+            names.iter().collect()
+        };
+        let mut found = Vec::new();
+        for name in wanted {
+            if let (Some(code), Some(table)) = (self.code(name), self.table(name)) {
+                found.push(WantedCode {
+                    name: name.clone(),
+                    code,
+                    table,
+                    is_due: self.outdated(name).is_some(),
+                    milliseconds: self.result(name).map(|result| result.run.milliseconds),
+                });
+            }
+        }
+        found
     }
 
     /// What keeps a rule from leading on; `None` if nothing does. The way back stays open to a rule that reads no result.

@@ -12,8 +12,8 @@ pub use event::{
     FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
 };
 pub use result::{
-    BaseTests, CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, TestCounts,
-    TestNames, TestedCode, VerificationResult, VerifiedRun,
+    BaseTests, CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, RerunOutcome,
+    TestCounts, TestNames, TestedCode, VerificationResult, VerifiedRun,
 };
 pub use statement::{
     ANNOTATION, InvalidStatement, PREDICATE_TYPE, STATEMENT_TYPE, read_statement, statement,

@@ -250,3 +250,15 @@ pub struct BaseTests {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
 }
+
+words! {
+    /// What came of running a recorded verification again.
+    pub enum RerunOutcome {
+        /// The same tests passed and failed.
+        Same = "same",
+        /// Others did.
+        Other = "other",
+        /// It could not be run again here.
+        NotAvailable = "not-available",
+    }
+}

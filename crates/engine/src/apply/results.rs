@@ -6,8 +6,9 @@ use super::orders::{first_applied, usable_state};
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_core::decide::{self, Detail, DetailStep, ResultFile, Step, VerifiedFact};
 use orch_core::verification::{RULES, Verification, read_statement};
-use orch_files::io_error;
+use orch_files::{Directory, io_error};
 use orch_git::{Store, Write, durable};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A result to record.
@@ -99,6 +100,7 @@ impl Advance<'_> {
         for result in self.results {
             let path = task.file(&result.verification.path())?;
             let place = path.under(&self.reader.root);
+            self.make_result_directory(&place)?;
             let before = durable::read_if_there(&place).map_err(|error| io_error(&place, error))?;
             let before = before.map(|bytes| store.objects().format().blob(&bytes));
             let text = result.text.clone().into_bytes();
@@ -107,14 +109,19 @@ impl Advance<'_> {
         Ok(files)
     }
 
+    fn make_result_directory(&self, place: &Path) -> Result<(), Error> {
+        let directory = durable::parent(place);
+        Directory::make(&self.reader.root, directory)
+            .map_err(|error| io_error(directory, error))?;
+        Ok(())
+    }
+
     /// The same without git.
     pub(super) fn write_results(&self, task: &TaskRef) -> Result<(), Error> {
         let root = &self.reader.root;
         for result in self.results {
             let place = task.file(&result.verification.path())?.under(root);
-            let directory = durable::parent(&place);
-            orch_files::Directory::make(root, directory)
-                .map_err(|error| io_error(directory, error))?;
+            self.make_result_directory(&place)?;
             durable::write_atomic(root, &place, result.text.as_bytes())?;
         }
         Ok(())

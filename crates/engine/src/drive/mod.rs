@@ -18,11 +18,15 @@ mod perform;
 mod program_settings;
 mod prompt;
 mod recording;
+mod rerun;
+mod run_verification;
 mod runs;
 mod task_notice;
 mod trust;
+mod verification;
 mod watch_events;
 mod watch_loop;
+mod watch_verifier;
 mod watching;
 
 pub use crate::watch::Stop;
@@ -36,11 +40,17 @@ use foresee::{RunAhead, look_ahead};
 pub use interruption::Interruption;
 pub use later::LaterWork;
 pub use prompt::prompt;
+pub use rerun::{RecordedVerification, Rerun, rerun};
 pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
+pub use verification::{
+    VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts, plan_verifications,
+    verify_wanted,
+};
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
+pub use watch_verifier::{VerifierReport, WatchVerifier};
 pub use watching::Watching;
 
 use crate::apply::{Applied, Writer};
@@ -115,7 +125,14 @@ pub enum Happened<'a> {
         /// The path of the executor's log, relative to the repository.
         log: &'a str,
     },
-    /// The executor has printed a line.
+    /// A command of a verification starts.
+    Verifies {
+        /// The name of the verification.
+        name: &'a str,
+        /// The program and its arguments.
+        argv: &'a [String],
+    },
+    /// The executor, or a verification, has printed a line.
     Line(&'a str),
     /// How long the executor has been running.
     Tick(Period),

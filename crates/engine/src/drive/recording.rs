@@ -25,6 +25,9 @@ enum Unmade {
 impl Drive<'_> {
     /// Records a command for the task in its current state.
     pub(super) fn record(&mut self, command: RunCommand, report: &mut Reporter<'_>) -> RunEffect {
+        if let RunCommand::Verify(names) = command {
+            return self.verify(names, report);
+        }
         if !command.may_record(&self.compiled.workflow) {
             return self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), report);
         }

@@ -146,7 +146,7 @@ impl Snapshot<'_> {
 
     /// What the branch of a commit and the base branch have in common last. The task is worked on in the base branch
     /// itself if there is no other, or if what they have in common contains a commit of the task.
-    fn base_here(
+    pub(super) fn base_here(
         &self,
         asked: &CodeQuestion<'_>,
         store: &Store,

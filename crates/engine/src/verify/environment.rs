@@ -56,6 +56,15 @@ pub(super) struct EnvironmentPlaces<'p> {
     pub repository: &'p Path,
 }
 
+/// The variables of the caller that decide where checkouts are, and which programs are found.
+const READ: [&str; 4] = ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "XDG_CACHE_HOME"];
+
+/// The names of all variables of the caller that a run of a table may read.
+pub fn variables_read(table: Option<&VerifyTable>) -> impl Iterator<Item = String> {
+    let own = PASSED.into_iter().chain(READ).map(str::to_owned);
+    own.chain(table.map(|table| table.env.clone()).unwrap_or_default())
+}
+
 /// The whole environment of the commands of a table.
 pub(super) fn environment(
     caller: &BTreeMap<String, String>,

@@ -22,6 +22,7 @@ mod tests;
 mod tried;
 
 pub use attempts::{AttemptStanding, VerifyAttempt};
+pub use environment::variables_read;
 pub use places::{CachedCheckout, cached_checkouts, checkouts_directory, remove_cached_checkouts};
 
 use orch_base::{Digest, Hint, Patterns, Period, TaskId, VerificationName};

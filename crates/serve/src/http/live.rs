@@ -2,7 +2,7 @@
 
 use super::events::Events;
 use orch_engine::apply::Writer;
-use orch_engine::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode};
+use orch_engine::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode, WatchVerifier};
 use orch_engine::gather::{happenings, run_line};
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::survey::{Caller, Error, Workspace};
@@ -31,6 +31,7 @@ impl LiveWatch {
         mode: WatchMode,
         events: &Events,
     ) -> Result<Self, Error> {
+        let root = workspace.reader().root().to_owned();
         let watch = WatchLoop::new(workspace, caller.clone(), mode, false)?;
         let handle = watch.handle();
         let events = events.clone();
@@ -47,10 +48,20 @@ impl LiveWatch {
                     finding: Box::new(Finding::of(&finding)),
                 })
             });
+            let mut verifier = match mode {
+                WatchMode::Apply => {
+                    let report = Arc::clone(&report);
+                    Some(WatchVerifier::new(root, caller.clone(), report))
+                }
+                WatchMode::DryRun | WatchMode::Look => None,
+            };
             let mut notifier = Notifier::new(false, report);
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 // A server has no terminal whose bell someone hears.
                 notifier.hear(&Writer::new(workspace, &caller), &effect);
+                if let Some(verifier) = &mut verifier {
+                    verifier.hear(workspace, &effect);
+                }
                 if matches!(effect, WatchEffect::Ready) {
                     events.begin();
                 }

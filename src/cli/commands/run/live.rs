@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use crate::cli::Ui;
-use orch_base::Period;
+use orch_base::{Period, command};
 use orch_engine::apply::Applied;
 use orch_engine::drive::Happened;
 use orch_engine::gather::transition_lines;
@@ -58,6 +58,11 @@ impl<'u> RunDisplay<'u> {
                 };
                 let name = paint(Style::Strong, work.name());
                 self.say(format!("{name} turn {turn} of {turns}{again}; log {log}"));
+            }
+            Happened::Verifies { name, argv } => {
+                self.work = format!("{name} (verification)");
+                let name = paint(Style::Strong, name);
+                self.say(format!("{name} is verified: {}", command(argv)));
             }
             Happened::Line(line) => self.screen.line(format!("  {}", paint(Style::Dim, line))),
             Happened::Tick(time) => {

@@ -132,6 +132,12 @@ pub fn next(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode
             _ => NextStep::End(Ending::Error, decision.reason.clone()),
         },
         RunTurn::Work(owner) => {
+            let due = decision.verifications.iter();
+            let due = due.filter(|due| due.attempt.is_none());
+            let due: Vec<VerificationName> = due.map(|due| due.name.clone()).collect();
+            if !due.is_empty() {
+                return NextStep::Verify(due);
+            }
             if let Some((ask, patch)) = by_default(case, mode) {
                 return answer_or_wait(case, usage, budget, ask, patch);
             }

@@ -1,0 +1,79 @@
+//! The commit with which the tests of a verification are compared: where the commits of a task begin.
+
+use super::verified_code::{verified_code, verified_part};
+use super::{Error, Reader, Sight};
+use orch_base::Digest;
+use orch_core::config::Config;
+use orch_core::verification::{FoundBy, VerifiedBase, VerifyTable};
+use orch_git::CodeQuestion;
+
+impl Reader {
+    /// The settings by which decisions about a commit are made: those that it has.
+    pub(crate) fn config_in(&self, head: Digest) -> Result<Config, Error> {
+        self.snapshot_at(Some(head), |snapshot| {
+            let (_, config) = snapshot.decisive_settings()?;
+            Ok(config.into_owned())
+        })
+    }
+
+    /// The digest of the code of a commit that a verification is about. Returns an error if git cannot be read.
+    pub(crate) fn verified_code_in(
+        &self,
+        head: Digest,
+        table: &VerifyTable,
+    ) -> Result<Digest, Error> {
+        let code = self.snapshot_at(Some(head), |snapshot| verified_code(snapshot, table))?;
+        code.ok_or_else(Error::moved)
+    }
+
+    /// What the tests of a task are compared with: what its branch and the base branch have in common; or, where the task is
+    /// worked on in the base branch itself, the parent of the commit that created it. `None` if there is none or this clone
+    /// does not have it. Returns an error if git cannot be read.
+    pub(crate) fn verification_base(
+        &self,
+        sight: &Sight,
+        table: &VerifyTable,
+    ) -> Result<Option<VerifiedBase>, Error> {
+        let (Some(store), Some(head), Some(state)) =
+            (&self.store, sight.head_commit(), sight.state())
+        else {
+            return Ok(None);
+        };
+        self.snapshot_at(Some(head), |snapshot| {
+            let code = verified_part(&self.settings, table);
+            let commits = snapshot.commits_of(&sight.task, state);
+            let question = CodeQuestion {
+                head,
+                entered: None,
+                judged: store.code().code_digest(Some(head), &code)?,
+                base: None,
+                task: &commits,
+            };
+            let Ok(found) = snapshot.base_here(&question, store, &code)? else {
+                return Ok(None);
+            };
+            let commit = match found.by {
+                FoundBy::Branch => found.commit,
+                FoundBy::Create => {
+                    let log = sight.task.transcript_path();
+                    let changes = store.history().changes_of(head, &log)?;
+                    match changes.last() {
+                        Some(created) => store.history().visit(*created)?.parents.first().copied(),
+                        None => None,
+                    }
+                }
+            };
+            let Some(commit) = commit else {
+                return Ok(None);
+            };
+            if !store.objects().has(commit)? {
+                return Ok(None);
+            }
+            Ok(Some(VerifiedBase {
+                commit,
+                code: store.code().code_digest(Some(commit), &code)?,
+                by: found.by,
+            }))
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! `orch verify`: runs verifications of the project on exactly the code that is judged.
+
+use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui, threads};
+use orch_base::{Code, VerificationName, command};
+use orch_engine::apply::Writer;
+use orch_engine::drive::{self, VerifyEnd, VerifyOptions, VerifyPlan};
+use orch_engine::gather::transition_lines;
+use orch_engine::survey::{TaskRef, Workspace};
+use orch_engine::verify::{
+    CouldNotRun, RanVerification, VerifyEvent, VerifyPart, VerifySubject, VerifyWatch,
+};
+use orch_view::{Style, VerificationLine, Verifications};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Run the verifications of a task on its committed code, and record what they give.
+///
+/// A verification is a command of the project, a table [verify.NAME] in orch.toml. orch runs it itself, in a clone of its
+/// own that has exactly the code of HEAD, and with an environment of its own, so that nothing uncommitted counts. The
+/// result is eval/verify/NAME.json, an in-toto Statement, which is committed with an event. Guards of the workflow see it
+/// as `verified.NAME`.
+///
+/// Without a name, runs those that are due. Without a task, runs those of orch.toml on HEAD and records nothing.
+///
+/// Exits with 1 if one failed, and with 5 if one could not run: that is no result, and is tried again on the same code only
+/// with --again.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The task, if the first word is one, and the names of verifications.
+    #[arg(value_name = "[TASK] NAME")]
+    words: Vec<String>,
+    /// Run those that are not due too.
+    #[arg(long)]
+    all: bool,
+    /// Use no caches.
+    #[arg(long)]
+    fresh: bool,
+    /// Try one again that could not run on the same code.
+    #[arg(long)]
+    again: bool,
+    /// Run nothing; print what is due, and how long it took the last time.
+    #[arg(long, conflicts_with_all = ["fresh", "again"])]
+    dry_run: bool,
+    /// Remove the checkouts of this repository, with their caches.
+    #[arg(long, conflicts_with_all = ["all", "fresh", "again", "dry_run", "words"])]
+    clean: bool,
+    /// Start what orch.toml names this time although nobody has trusted it.
+    #[arg(long)]
+    trust_once: bool,
+    #[command(flatten)]
+    pub locks: LockArgs,
+}
+
+pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    threads::require(threads::FEW)?;
+    let workspace = context.workspace(ui)?;
+    let writer = context.writer(&workspace);
+    if args.clean {
+        let freed = drive::clean_checkouts(&writer)?;
+        ui.status(&format!("removed {freed} checkouts"));
+        return Ok(ExitCode::Fine);
+    }
+    let (task, names) = args.asked(&workspace, context)?;
+    if args.trust_once {
+        let words = ["orch", "verify", "--trust-once"];
+        writer.authority().refuse_agent(&words)?;
+    }
+    let options = VerifyOptions {
+        fresh: args.fresh,
+        again: args.again,
+        trust: args.trust_once,
+    };
+    let plan = drive::plan_verifications(&writer, task.as_ref(), &names, args.all)?;
+    let mut answer = Verifications {
+        repository: workspace.reader().repository()?,
+        task: task.as_ref().map(|task| task.id.to_string()),
+        commit: plan.head.to_string(),
+        uncommitted: plan.uncommitted,
+        verifications: Vec::new(),
+        transitions: Vec::new(),
+    };
+    let standing = plan.standing.iter();
+    answer
+        .verifications
+        .extend(standing.map(|name| VerificationLine::of_none(name.as_str(), "fresh")));
+    if args.dry_run {
+        answer
+            .verifications
+            .extend(plan.wanted.iter().map(|wanted| VerificationLine {
+                milliseconds: wanted.last,
+                ..VerificationLine::of_none(wanted.name.as_str(), "due")
+            }));
+    } else {
+        carry_out(&writer, &plan, &options, &mut answer, context, ui)?;
+    }
+    if context.global.json {
+        ui.document(&answer)?;
+    } else {
+        ui.answer(&answer.text(ui.paint))?;
+    }
+    let is = |outcome: &str| {
+        answer
+            .verifications
+            .iter()
+            .any(|one| one.outcome == outcome)
+    };
+    Ok(if is("could-not-run") {
+        ExitCode::NotNow
+    } else if is("failed") {
+        ExitCode::No
+    } else {
+        ExitCode::Fine
+    })
+}
+
+/// Runs what is planned, one after the other, and adds to the answer what it gave.
+fn carry_out(
+    writer: &Writer<'_>,
+    plan: &VerifyPlan,
+    options: &VerifyOptions,
+    answer: &mut Verifications,
+    context: &Context,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&is_stopped);
+    context
+        .interrupts
+        .instead(move || stop.store(true, Ordering::Relaxed));
+    let wants_stop = || is_stopped.load(Ordering::Relaxed);
+    for wanted in &plan.wanted {
+        let mut shown = ShownVerification {
+            ui,
+            name: wanted.name.as_str(),
+            has_terminal: ui.live,
+        };
+        let ended = {
+            let mut watch = VerifyWatch {
+                wants_stop: &wants_stop,
+                hear: &mut |event| shown.hear(event),
+            };
+            drive::verify_wanted(writer, plan, wanted, options, &mut watch)
+        };
+        ui.passed();
+        match ended? {
+            VerifyEnd::Ran(ran, applied) => {
+                answer.verifications.push(VerificationLine {
+                    log: Some(ran.log.display().to_string()),
+                    ..VerificationLine::of(&ran.result)
+                });
+                answer.verifications.extend(protected_line(&ran));
+                if let Some(applied) = applied {
+                    writer.renew_suggestion(&applied.sight)?;
+                    answer.transitions.extend(transition_lines(&applied));
+                }
+            }
+            VerifyEnd::CouldNotRun(why) => {
+                let line = could_not_run(wanted.name.as_str(), &why);
+                answer.verifications.push(line);
+            }
+        }
+        if wants_stop() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The line of the run with protected tests, if there was one.
+fn protected_line(ran: &RanVerification) -> Option<VerificationLine> {
+    let name = format!("{}@base", ran.result.run.name);
+    Some(match ran.protected.as_ref()? {
+        Ok(result) => VerificationLine::of(result),
+        Err(why) => could_not_run(&name, why),
+    })
+}
+
+fn could_not_run(name: &str, why: &CouldNotRun) -> VerificationLine {
+    VerificationLine {
+        log: why.log.as_ref().map(|log| log.display().to_string()),
+        ..VerificationLine::of_could_not_run(
+            name,
+            why.reason.as_str(),
+            &why.message,
+            why.hint.as_ref(),
+        )
+    }
+}
+
+/// A verification as it is shown while it runs.
+struct ShownVerification<'u> {
+    ui: &'u Ui,
+    name: &'u str,
+    has_terminal: bool,
+}
+
+impl ShownVerification<'_> {
+    fn hear(&mut self, event: VerifyEvent<'_>) {
+        let ui = self.ui;
+        let name = self.name;
+        match event {
+            VerifyEvent::Waits => ui.status(&format!("{name}: another process runs it; waiting")),
+            VerifyEvent::Begins(VerifyPart::Checkout(_)) => {}
+            VerifyEvent::Begins(VerifyPart::Setup(subject)) => {
+                ui.status(&format!("{name}{}: setup", subject_words(subject)));
+            }
+            VerifyEvent::Begins(VerifyPart::Command(subject, argv, attempt)) => {
+                let again = if attempt > 1 {
+                    format!(", try {attempt}")
+                } else {
+                    String::new()
+                };
+                ui.status(&format!(
+                    "{name}{}: {}{again}",
+                    subject_words(subject),
+                    command(argv)
+                ));
+            }
+            VerifyEvent::Line(line) if self.has_terminal => {
+                ui.status(&format!("  {}", ui.paint_status.paint(Style::Dim, line)));
+            }
+            VerifyEvent::Line(_) => {}
+            VerifyEvent::Tick(time) => ui.passing(&format!("{name} {} s", time.as_secs())),
+        }
+    }
+}
+
+fn subject_words(subject: VerifySubject) -> &'static str {
+    match subject {
+        VerifySubject::Code => "",
+        VerifySubject::Base => " at the base",
+        VerifySubject::Protected => " with the tests of the base",
+    }
+}
+
+impl VerifyArgs {
+    /// The task, if the first word is one, or the one in use; and the names. Returns an error if a name is none.
+    fn asked(
+        &self,
+        workspace: &Workspace,
+        context: &Context,
+    ) -> Result<(Option<TaskRef>, Vec<VerificationName>), Failure> {
+        let mut names = self.words.as_slice();
+        let mut task = None;
+        if let Some((first, others)) = names.split_first() {
+            match workspace.finder().task(first) {
+                Ok(found) => {
+                    task = Some(found);
+                    names = others;
+                }
+                Err(error) if others.is_empty() && VerificationName::new(first).is_err() => {
+                    return Err(error.into());
+                }
+                Err(_) => {}
+            }
+        }
+        if let (None, Some(used)) = (&task, &context.global.task_in_use) {
+            task = Some(workspace.finder().task(used)?);
+        }
+        let parsed = names.iter().map(|name| VerificationName::new(name));
+        let parsed: Result<Vec<_>, _> = parsed.collect();
+        let parsed = parsed.map_err(|why| Failure::new(Code::Usage, why.to_string()))?;
+        Ok((task, parsed))
+    }
+}
