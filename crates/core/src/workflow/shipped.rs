@@ -88,6 +88,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/text.schema.json", include_str!("../../system/schemas/output/text.schema.json")),
     ("schemas/output/transitions.schema.json", include_str!("../../system/schemas/output/transitions.schema.json")),
     ("schemas/output/trust.schema.json", include_str!("../../system/schemas/output/trust.schema.json")),
+    ("schemas/output/verifications.schema.json", include_str!("../../system/schemas/output/verifications.schema.json")),
     ("schemas/output/workflow.schema.json", include_str!("../../system/schemas/output/workflow.schema.json")),
     ("schemas/output/workflows.schema.json", include_str!("../../system/schemas/output/workflows.schema.json")),
     ("schemas/plan-review.schema.json", include_str!("../../system/schemas/plan-review.schema.json")),

@@ -4,8 +4,8 @@
 use super::attempts::CommitAttempts;
 use super::authority::Authority;
 use super::first_step::creation;
+use super::new_result::{NewResult, write_results};
 use super::record_files::{RecordFiles, Records};
-use super::results::NewResult;
 use super::{CommitGroup, Holds};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Digest, TaskId};
@@ -384,7 +384,7 @@ impl Advance<'_> {
                 self.records
                     .keep_copy(&sight.task.state_path(), "original")?;
             }
-            self.write_results(&sight.task)?;
+            write_results(&self.reader.root, &sight.task, self.results)?;
             let stamps = self.records.write_record(&sight.task, &last)?;
             let commit = None;
             let head = head.clone();

@@ -1,6 +1,7 @@
 //! The commits that record steps: one for each step, or one for all of them.
 
 use super::advance::{Advance, Foreseen};
+use super::new_result::result_files;
 use super::preflight::refuse_link;
 use super::record_files::RecordFiles;
 use crate::survey::evidence::{IGNORED_HINT, ignored};
@@ -49,7 +50,8 @@ impl Advance<'_> {
             return Err(Error::new(Code::StateInvalid, "there is no step to record"));
         };
         let (mut writes, removes) = evidence(store, sight)?;
-        writes.extend(self.result_files(store, &sight.task)?);
+        let root = &self.reader.root;
+        writes.extend(result_files(store, root, &sight.task, self.results)?);
         Ok(TaskCommit {
             sight,
             steps,

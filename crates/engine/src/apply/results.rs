@@ -2,23 +2,12 @@
 
 use super::advance::{Advance, Applied};
 use super::authority::Authority;
+use super::new_result::NewResult;
 use super::orders::{first_applied, usable_state};
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_core::decide::{self, Detail, DetailStep, ResultFile, Step, VerifiedFact};
-use orch_core::verification::{RULES, Verification, read_statement};
-use orch_files::{Directory, io_error};
-use orch_git::{Store, Write, durable};
-use std::path::Path;
+use orch_core::verification::{RULES, read_statement};
 use std::sync::Arc;
-
-/// A result to record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewResult {
-    /// What the event says.
-    pub verification: Verification,
-    /// The text of the file with the result, whose digest the event has.
-    pub text: String,
-}
 
 /// Records the results of verifications.
 #[derive(Clone, Copy)]
@@ -91,39 +80,4 @@ fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
         };
     }
     sight
-}
-
-impl Advance<'_> {
-    /// The files of the results that are recorded. Each replaces whatever is in its place.
-    pub(super) fn result_files(&self, store: &Store, task: &TaskRef) -> Result<Vec<Write>, Error> {
-        let mut files = Vec::new();
-        for result in self.results {
-            let path = task.file(&result.verification.path())?;
-            let place = path.under(&self.reader.root);
-            self.make_result_directory(&place)?;
-            let before = durable::read_if_there(&place).map_err(|error| io_error(&place, error))?;
-            let before = before.map(|bytes| store.objects().format().blob(&bytes));
-            let text = result.text.clone().into_bytes();
-            files.push(Write::own(path.clone(), path, text, before));
-        }
-        Ok(files)
-    }
-
-    fn make_result_directory(&self, place: &Path) -> Result<(), Error> {
-        let directory = durable::parent(place);
-        Directory::make(&self.reader.root, directory)
-            .map_err(|error| io_error(directory, error))?;
-        Ok(())
-    }
-
-    /// The same without git.
-    pub(super) fn write_results(&self, task: &TaskRef) -> Result<(), Error> {
-        let root = &self.reader.root;
-        for result in self.results {
-            let place = task.file(&result.verification.path())?.under(root);
-            self.make_result_directory(&place)?;
-            durable::write_atomic(root, &place, result.text.as_bytes())?;
-        }
-        Ok(())
-    }
 }

@@ -3,7 +3,8 @@
 use super::driver::Drive;
 use super::verification::{VerifyEnd, VerifyOptions, plan_verifications, verify_wanted};
 use super::{Happened, Reporter};
-use crate::survey::Error;
+use crate::apply::Writer;
+use crate::survey::{Error, TaskRef};
 use crate::verify::{VerifyEvent, VerifyPart, VerifyWatch};
 use orch_base::{Period, VerificationName};
 use orch_core::decide::{RecordOutcome, RunCommand, RunEffect, RunEvent};
@@ -18,7 +19,16 @@ impl Drive<'_> {
         report: &mut Reporter<'_>,
     ) -> RunEffect {
         self.sight = None;
-        let noted = match self.verify_each(&names, report) {
+        let asked = RunVerifications {
+            writer: self.writer,
+            task: self.task,
+            options: VerifyOptions {
+                trust: self.options.trust,
+                ..VerifyOptions::default()
+            },
+            wants_stop: &|| self.requested().is_some(),
+        };
+        let noted = match asked.each(&names, report) {
             Ok(noted) => noted,
             Err(error) => {
                 let command = RunCommand::Verify(names);
@@ -29,28 +39,34 @@ impl Drive<'_> {
         let command = RunCommand::Verify(names);
         self.step(RunEvent::Recorded(command, noted), report)
     }
+}
 
-    fn verify_each(
+/// The verifications of the task of a run.
+struct RunVerifications<'r> {
+    writer: &'r Writer<'r>,
+    task: &'r TaskRef,
+    options: VerifyOptions,
+    /// Whether the run has to end.
+    wants_stop: &'r dyn Fn() -> bool,
+}
+
+impl RunVerifications<'_> {
+    fn each(
         &self,
         names: &[VerificationName],
         report: &mut Reporter<'_>,
     ) -> Result<RecordOutcome, Error> {
-        let options = VerifyOptions {
-            trust: self.options.trust,
-            ..VerifyOptions::default()
-        };
         let plan = plan_verifications(self.writer, Some(self.task), names, false)?;
-        let wants_stop = || self.requested().is_some();
         let mut noted = RecordOutcome::Nothing;
         let report = RefCell::new(report);
         for wanted in &plan.wanted {
             let name = wanted.name.as_str();
             let hear = |event: VerifyEvent<'_>| tell(name, event, &mut **report.borrow_mut());
             let mut watch = VerifyWatch {
-                wants_stop: &wants_stop,
+                wants_stop: self.wants_stop,
                 hear: &mut { hear },
             };
-            match verify_wanted(self.writer, &plan, wanted, &options, &mut watch)? {
+            match verify_wanted(self.writer, &plan, wanted, &self.options, &mut watch)? {
                 VerifyEnd::Ran(_, Some(applied)) => {
                     (report.borrow_mut())(&Happened::Applied(&applied));
                     noted = RecordOutcome::Done;

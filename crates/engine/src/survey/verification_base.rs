@@ -11,8 +11,11 @@ impl Reader {
     /// The settings by which decisions about a commit are made: those that it has.
     pub(crate) fn config_in(&self, head: Digest) -> Result<Config, Error> {
         self.snapshot_at(Some(head), |snapshot| {
-            let (_, config) = snapshot.decisive_settings()?;
-            Ok(config.into_owned())
+            let found = snapshot.settings_in_head()?;
+            Ok(match found {
+                Some(found) => found.config,
+                None => self.settings.config.clone(),
+            })
         })
     }
 
