@@ -257,7 +257,7 @@ impl VerifyArgs {
         if let (None, Some(used)) = (&task, &context.global.task_in_use) {
             task = Some(workspace.finder().task(used)?);
         }
-        let parsed = names.iter().map(|name| VerificationName::new(name));
+        let parsed = names.iter().map(VerificationName::new);
         let parsed: Result<Vec<_>, _> = parsed.collect();
         let parsed = parsed.map_err(|why| Failure::new(Code::Usage, why.to_string()))?;
         Ok((task, parsed))
