@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// The keys that decide nothing about a record, and start no program.
-const WORDS: [&str; 3] = ["version", "settle_ms", "watch"];
+const WORDS: [&str; 4] = ["version", "settle_ms", "watch", "checkouts"];
 
 /// What the changes of `orch.toml` make looser, or may make looser. What only tightens it is left out.
 #[must_use]
@@ -44,6 +44,7 @@ pub fn loosened(before: &str, after: &str) -> Vec<RuleChange> {
             "hook" => changes.hook(&tables),
             "git" => changes.git(&tables),
             "require" => changes.require(&tables),
+            "verify" => changes.verifications(&tables),
             "root" => changes.roots(&parse(before, FILE).0, &parse(after, FILE).0),
             "acknowledged" => changes.acknowledged(&lists),
             _ => {
@@ -200,11 +201,60 @@ impl SettingChanges<'_> {
             let steps = [Key("require"), Key(&key)];
             match (old.get(&key), new.get(&key)) {
                 (None | Some(Value::Boolean(false)), _) => {}
+                (Some(Value::Boolean(true)), Some(Value::String(tip))) if tip == "tip" => {}
+                (Some(Value::String(_)), Some(Value::Boolean(true))) => {
+                    let what = format!("`{key}` is no longer required of the newest commit");
+                    self.looser(&steps, what);
+                }
                 (Some(_), None | Some(Value::Boolean(false))) => {
                     self.looser(&steps, format!("`{key}` is no longer required"));
                 }
                 _ => self.unclear(&steps, format!("`{key}` under `[require]` changed")),
             }
+        }
+    }
+
+    /// A verification that is gone, or that passes more easily.
+    fn verifications(&mut self, [old, new]: &[Table; 2]) {
+        for (name, table) in old {
+            let before = table.as_table();
+            let (Some(before), Some(after)) = (before, new.get(name).and_then(Value::as_table))
+            else {
+                if new.get(name).is_none() {
+                    self.looser(&[], format!("nothing verifies `{name}` any more"));
+                }
+                continue;
+            };
+            for key in other_keys(before, after) {
+                self.verification(name, &key, [before.get(&key), after.get(&key)]);
+            }
+        }
+    }
+
+    fn verification(&mut self, name: &str, key: &str, [old, new]: [Option<&Value>; 2]) {
+        let steps = [Key("verify"), Key(name), Key(key)];
+        let before = texts(old);
+        let after = texts(new);
+        let lost = before.difference(&after).next();
+        let more = after.difference(&before).next();
+        let number = |value: Option<&Value>| value.and_then(Value::as_integer).unwrap_or_default();
+        let is_looser = match key {
+            "report" => lost.is_some(),
+            // Without one, all code is meant.
+            "paths" => lost.is_some() && !after.is_empty() || before.is_empty(),
+            "protect" => lost.is_some(),
+            "keep" => more.is_some(),
+            "retries" => number(new) > number(old),
+            "allow_empty" => new == Some(&Value::Boolean(true)),
+            _ => {
+                let what = format!("`{key}` of verification `{name}` changed");
+                self.unclear(&steps, what);
+                return;
+            }
+        };
+        if is_looser {
+            let what = format!("`{key}` of verification `{name}` asks for less");
+            self.looser(&steps, what);
         }
     }
 
@@ -320,6 +370,72 @@ mod tests {
                 )],
             ),
             ("", "[people]\norders = \"signed\"", &[]),
+            ("", "[verify.tests]\ncommand = ['a']", &[]),
+            (
+                "[verify.tests]\ncommand = ['a']",
+                "",
+                &[(None, "nothing verifies `tests` any more", true)],
+            ),
+            (
+                "[verify.tests]\ncommand = ['a']\nreport = ['x']\nprotect = ['t/**']",
+                "[verify.tests]\ncommand = ['b']\nretries = 1\nallow_empty = true\nkeep = ['/k']\npaths = ['src/**']",
+                &[
+                    (
+                        Some(4),
+                        "`allow_empty` of verification `tests` asks for less",
+                        true,
+                    ),
+                    (Some(2), "`command` of verification `tests` changed", false),
+                    (
+                        Some(5),
+                        "`keep` of verification `tests` asks for less",
+                        true,
+                    ),
+                    (
+                        Some(6),
+                        "`paths` of verification `tests` asks for less",
+                        true,
+                    ),
+                    (
+                        Some(1),
+                        "`protect` of verification `tests` asks for less",
+                        true,
+                    ),
+                    (
+                        Some(1),
+                        "`report` of verification `tests` asks for less",
+                        true,
+                    ),
+                    (
+                        Some(3),
+                        "`retries` of verification `tests` asks for less",
+                        true,
+                    ),
+                ],
+            ),
+            (
+                "[verify.tests]\ncommand = ['a']\nretries = 1\nallow_empty = true\nkeep = ['/k']",
+                "[verify.tests]\ncommand = ['a']\nreport = ['x']\nprotect = ['t']",
+                &[],
+            ),
+            (
+                "[require]\nverified = \"tip\"\ntests_kept = true",
+                "[require]\nverified = true",
+                &[
+                    (Some(1), "`tests_kept` is no longer required", true),
+                    (
+                        Some(2),
+                        "`verified` is no longer required of the newest commit",
+                        true,
+                    ),
+                ],
+            ),
+            (
+                "[require]\nverified = true",
+                "[require]\nverified = \"tip\"",
+                &[],
+            ),
+            ("[checkouts]\nmax = 2", "", &[]),
             (
                 "",
                 "[people]\nagents_may = [\"confirm\"]",

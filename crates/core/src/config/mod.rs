@@ -524,7 +524,8 @@ mod tests {
                         format!("{header}\n{}", all.collect::<Vec<_>>().join("\n"))
                     }
                     keys::VERIFY if !key.starts_with("command") => {
-                        format!("{header}\ncommand = ['a']\n{example}")
+                        format!("{header}\ncommand = ['a']\nsetup = ['b']\n{example}")
+                            .replace("setup = ['b']\nsetup = ", "setup = ")
                     }
                     keys::ROOT if *key != "path" => format!("{header}\npath = 'a/*'\n{example}"),
                     _ => format!("{header}\n{example}"),

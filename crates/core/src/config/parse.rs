@@ -367,6 +367,7 @@ fn teams(reader: &mut SettingsReader<'_>, value: &TomlValue<'_>) -> BTreeMap<Str
 /// `[require]`. Other versions know more needs; none is passed over in silence.
 fn require(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Require {
     let require = Require {
+        is_unread: false,
         independent: reader.boolean(&mut table, "independent", false),
         tests_kept: reader.boolean(&mut table, "tests_kept", false),
         verified: table

@@ -42,7 +42,7 @@ fn verification(
     mut table: TomlTable<'_, '_>,
     at: std::ops::Range<usize>,
 ) -> Option<VerifyTable> {
-    let commands = commands(reader, &mut table, at);
+    let commands = commands(reader, &mut table, at.clone());
     let setup = table
         .take("setup")
         .map(|value| words(reader, "setup", value))
@@ -54,6 +54,7 @@ fn verification(
     });
     let mut patterns = |key: &'static str| patterns(reader, &mut table, key);
     let setup_key = patterns("setup_key");
+    let has_idle_key = setup.is_empty() && !setup_key.is_empty();
     let report = patterns("report");
     let paths = patterns("paths");
     let protect = patterns("protect");
@@ -67,6 +68,10 @@ fn verification(
     let network = reader.boolean(&mut table, "network", true);
     let allow_empty = reader.boolean(&mut table, "allow_empty", false);
     let retries = reader.integer_at(&mut table, "retries", 0..=10, 0);
+    if has_idle_key {
+        let hint = "write the command that prepares a checkout, or remove `setup_key`";
+        reader.report(at, invalid("`setup_key` needs `setup`", hint));
+    }
     reader.finish(table);
     Some(VerifyTable {
         setup,
@@ -128,7 +133,11 @@ fn commands(
 fn words(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> Vec<String> {
     let words = reader.items(key, value, |text| {
         if text.contains('\0') {
-            Err("the argument contains a NUL byte")
+            Err("the argument contains a NUL byte".to_owned())
+        } else if matches!(text, "&&" | "||" | ";") {
+            Err(format!(
+                "no shell reads the command, so `{text}` is an argument"
+            ))
         } else {
             Ok(text.to_owned())
         }
@@ -160,6 +169,12 @@ fn patterns(
     };
     let texts = reader.items(key, value, |text| {
         let is_inside = !text.starts_with('/') && text.split('/').all(|part| part != "..");
+        let is_all = text.trim_matches(['*', '/']).is_empty();
+        if key == "report" && is_all {
+            return Err(
+                "what `report` matches is deleted before each run, so it names files".to_owned(),
+            );
+        }
         if text.trim().is_empty() || !is_inside {
             return Err("write a glob below the root of the repository".to_owned());
         }
@@ -180,15 +195,31 @@ fn kept(text: &str) -> Result<String, String> {
     if path.as_str().is_empty() || first.eq_ignore_ascii_case(".git") {
         return Err("what is kept is a directory below the root of the repository".to_owned());
     }
-    let has_wildcard = path.as_str().contains(['*', '?', '[', '{', '\\']);
-    if has_wildcard {
-        return Err("a kept directory has no wildcard".to_owned());
+    // git takes what is kept as an ignore pattern, in which `*` stays within a name.
+    if path.as_str().contains(['?', '[', '{', '\\', '!']) || path.as_str().contains("**") {
+        return Err("the only wildcard of a kept directory is `*` within a name".to_owned());
+    }
+    if path.name().trim_matches('*').is_empty() {
+        return Err("the name of a kept directory is no wildcard alone".to_owned());
     }
     Ok(format!("/{path}"))
 }
 
+/// Variables that no run takes from its caller.
+const SET_BY_ORCH: [&str; 6] = [
+    "CI",
+    "TMPDIR",
+    "CARGO_TARGET_DIR",
+    "NO_COLOR",
+    "TERM",
+    "PATH",
+];
+
 /// The name of a variable of the environment.
 fn variable(text: &str) -> Result<String, String> {
+    if SET_BY_ORCH.contains(&text) || text.starts_with("GIT_") {
+        return Err(format!("orch sets `{text}` itself"));
+    }
     if text.is_empty() || text.contains(['=', '\0']) || text.trim() != text {
         return Err(
             "write the name of a variable of the environment, without its value".to_owned(),
@@ -267,7 +298,24 @@ mod tests {
             ),
             (
                 "command = ['a']\nkeep = ['/*']",
-                "3: a kept directory has no wildcard",
+                "3: the name of a kept directory is no wildcard alone",
+            ),
+            (
+                "command = ['a']\nkeep = ['/**/target']",
+                "3: the only wildcard of a kept directory is `*` within a name",
+            ),
+            (
+                "command = ['a']\nreport = ['**']",
+                "3: what `report` matches is deleted before each run, so it names files",
+            ),
+            (
+                "command = ['a']\nsetup_key = ['x']",
+                "1: `setup_key` needs `setup`",
+            ),
+            ("command = ['a']\nenv = ['CI']", "3: orch sets `CI` itself"),
+            (
+                "command = ['make', '&&', 'b']",
+                "2: no shell reads the command, so `&&` is an argument",
             ),
             (
                 "command = ['a']\nreport = ['../x.xml']",

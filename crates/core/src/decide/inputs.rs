@@ -33,6 +33,9 @@ pub struct Require {
     /// Whether a test that is lost keeps a task where it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tests_kept: bool,
+    /// Whether the settings cannot be read, so that everything is required.
+    #[serde(skip)]
+    pub is_unread: bool,
 }
 
 words! {
@@ -78,7 +81,20 @@ impl Require {
         independent: true,
         verified: RequireVerified::Tip,
         tests_kept: true,
+        is_unread: true,
     };
+
+    /// What the digest of the inputs says of it: of settings that cannot be read what it always said of those.
+    fn digested(self) -> Self {
+        if self.is_unread {
+            Self {
+                independent: true,
+                ..Self::default()
+            }
+        } else {
+            self
+        }
+    }
 }
 
 impl Inputs {
@@ -96,10 +112,16 @@ impl Inputs {
             members.sort();
             members.dedup();
         }
+        let no_table = BTreeMap::new();
+        let tables = if require.is_unread {
+            &no_table
+        } else {
+            &verify
+        };
         let text = serde_json::to_string(&InputMembers {
-            require,
+            require: require.digested(),
             teams: &teams,
-            verify: &verify,
+            verify: tables,
         })
         .unwrap_or_default();
         let digest = if text == "{}" {
@@ -144,6 +166,19 @@ mod tests {
             digest(false, &team(&["b", "a"])),
             Some(Digest::of_blob(br#"{"teams":{"security":["a","b"]}}"#))
         );
+        let unread = Inputs::new(
+            Require::EVERYTHING,
+            &none,
+            BTreeMap::new(),
+            ObjectFormat::Sha1,
+        );
+        assert_eq!(unread.digest, digest(true, &none));
+        let all = Require {
+            is_unread: false,
+            ..Require::EVERYTHING
+        };
+        let all = Inputs::new(all, &none, BTreeMap::new(), ObjectFormat::Sha1);
+        assert_ne!(all.digest, digest(true, &none));
         assert_eq!(
             digest(true, &team(&["a", "b"])),
             digest(true, &team(&["b", "a", "b"]))
