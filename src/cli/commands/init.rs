@@ -150,14 +150,16 @@ fn set_up(
         .into_iter()
         .filter(|place| made.has(place.directory))
         .collect();
+    let project = made.project();
     match &args.workflow {
-        None => made.file(
-            config::FILE,
-            &config::with_proposals(config::template(), &found),
-        )?,
+        None => {
+            let text = config::with_proposals(config::template(), &found);
+            made.file(config::FILE, &config::with_verifications(&text, &project))?;
+        }
         Some(name) => {
             let name = chosen(&workspace, name)?;
-            made.file(config::FILE, &config::template_for(&name, &found))?;
+            let text = config::template_for(&name, &found);
+            made.file(config::FILE, &config::with_verifications(&text, &project))?;
             workspace = context.workspace(ui)?;
             has_root_for(&workspace, &name)?;
         }

@@ -4,8 +4,9 @@ use super::clash::Clash;
 use super::section::{self, TextSection};
 use crate::cli::Failure;
 use orch_base::{Code, Diagnostic};
+use orch_core::config::ProjectFiles;
 use orch_files::{Directory, open_regular};
-use orch_git::durable::{parent, write_atomic};
+use orch_git::durable::{parent, read_if_there, write_atomic};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,24 @@ impl SetupFiles {
     /// Whether something has this path.
     pub fn has(&self, path: &str) -> bool {
         self.root.join(path).symlink_metadata().is_ok()
+    }
+
+    /// What tells which tools the project has. What cannot be read tells nothing.
+    pub fn project(&self) -> ProjectFiles {
+        let names = self.root.read_dir().into_iter().flatten().flatten();
+        let text = |path: &str| {
+            let bytes = read_if_there(&self.root.join(path));
+            let bytes = bytes.ok().flatten().unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        ProjectFiles {
+            names: names
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect(),
+            package: text("package.json"),
+            nextest: text(".config/nextest.toml"),
+            makefile: text("Makefile"),
+        }
     }
 
     /// The paths to commit: the files, or a directory that holds nothing but new ones of orch. Other directories may
