@@ -181,6 +181,17 @@ fn the_guides_run_word_for_word() {
 }
 
 #[test]
+fn the_tables_of_the_guide_about_verifications_can_be_read() {
+    let guide = "docs/guides/verifications.md";
+    for heading in ["In a task", "Tables"] {
+        for table in below(guide, heading, "toml") {
+            let (_, findings) = orch_core::config::parse(&table, "orch.toml");
+            assert_eq!(findings, [], "{table}");
+        }
+    }
+}
+
+#[test]
 fn agents_work_until_a_person_is_needed() {
     let [run] = <[String; 1]>::try_from(below("README.md", "Agents", "sh")).expect("one way");
     let mut shell = Shell::new(World::ready());
