@@ -429,11 +429,6 @@ fn what_is_required_is_what_head_says() {
     // Whatever attributes somebody writes beside it.
     world.write(".git/info/attributes", "orch.toml ident\n");
     world.orch(&["next", "t"]).ends(3);
-    for (key, value) in [("verified", "true"), ("tests_kept", "true")] {
-        world.write("orch.toml", format!("[require]\n{key} = {value}\n"));
-        let said = format!("`{key}` needs verifications, which this version does not have");
-        world.orch(&["next", "t"]).ends(2).reports(&said);
-    }
 }
 
 /// The file in the work tree is without fault, so only HEAD's tells what is required.

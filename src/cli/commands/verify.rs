@@ -97,6 +97,9 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         ui.document(&answer)?;
     } else {
         ui.answer(&answer.text(ui.paint))?;
+        if answer.verifications.is_empty() {
+            ui.status("nothing is due");
+        }
     }
     let is = |outcome: &str| {
         answer

@@ -13,7 +13,7 @@ use crate::verify::{
     VerifyPlace, VerifyRequest, VerifyWatch, cache_directory, remove_cached_checkouts,
     variables_read, verify,
 };
-use orch_base::{Code, Digest, Patterns, TaskId, VerificationName};
+use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
 use orch_core::decide::{WantedCode, planned_paths, wanted_code};
 use orch_core::verification::{
@@ -115,6 +115,11 @@ pub fn plan_verifications(
         .find(|name| !plan.config.verify.contains_key(*name))
     {
         return Err(plan.unknown(unknown));
+    }
+    if plan.config.verify.is_empty() {
+        let message = "orch.toml in HEAD has no [verify.NAME], so there is nothing to verify";
+        let hint = Hint::from("see ").command(&["orch", "help", "verify"]);
+        return Err(Error::new(Code::VerificationUnknown, message).with_hint(hint));
     }
     if plan.sight.is_some() {
         plan.choose_for_task(names, all);
@@ -357,7 +362,7 @@ fn failed_before(store: &Store, now: &VerifyAttempt) -> Option<CouldNotRun> {
     let is_same = last.code == now.code && last.table == now.table;
     match last.standing {
         AttemptStanding::CouldNotRun { reason, message } if is_same => {
-            let hint = orch_base::Hint::from("to try it again on the same code: ").command(&[
+            let hint = Hint::from("to try it again on the same code: ").command(&[
                 "orch",
                 "verify",
                 now.task.as_str(),
@@ -399,7 +404,7 @@ fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<
             "the code or [verify.{}] has changed while it ran, so its result is not recorded",
             run.name
         );
-        let hint = orch_base::Hint::run(&["orch", "verify", task.id.as_str()]);
+        let hint = Hint::run(&["orch", "verify", task.id.as_str()]);
         Err(Error::new(Code::VerificationOvertaken, message).with_hint(hint))
     })
 }
