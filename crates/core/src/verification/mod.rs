@@ -1,7 +1,7 @@
 //! Verifications: commands of a project that `orch` itself runs on exactly the code that is judged.
 //!
 //! Here is what one is ([`VerifyTable`]), what a run gave ([`VerificationResult`]), the document that says so
-//! ([`Statement`]), and what an event keeps of it ([`Verification`]). Nothing here starts a program or reads a file.
+//! ([`statement`]), and what an event keeps of it ([`Verification`]). Nothing here starts a program or reads a file.
 
 mod event;
 mod result;
