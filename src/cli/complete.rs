@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 39] = [
+    const FREE: [&str; 40] = [
         "also",
         "at",
         "base",
@@ -417,6 +417,7 @@ mod tests {
         "reason",
         "rename_ours",
         "rename_theirs",
+        "sample",
         "since",
         "source",
         "theirs",

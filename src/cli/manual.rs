@@ -72,6 +72,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch next 'team/*'", "for several tasks"),
             ],
             [
+                ("orch verify t-1", "run what is due, and record it"),
+                ("orch verify", "only try what HEAD gives"),
+            ],
+            [
                 ("orch rename t-1 t-2", "give it another id"),
                 ("orch rename archive/t-1 t-1", "take it out of the archive"),
             ],

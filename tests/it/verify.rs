@@ -252,3 +252,37 @@ fn head_is_verified_without_a_task_and_nothing_is_recorded() {
     assert_eq!(world.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(world.dirty(), "");
 }
+
+/// In the shipped lifecycle a report that claims success counts for nothing where orch runs the tests.
+#[test]
+fn the_shipped_lifecycle_believes_what_orch_ran_and_no_report() {
+    let world = World::ready();
+    let table = "[verify.tests]\ncommand = ['sh', 'check.sh']\n";
+    world.write("orch.toml", format!("{}\n{table}", world.read("orch.toml")));
+    world.write("check.sh", "grep -q 'new 2' login.rs\n");
+    world.write("login.rs", "old\n");
+    world.commit("a project");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "test");
+    world.tests("t", 0, 1);
+    world
+        .orch(&["next", "t"])
+        .ends(3)
+        .says("`tests` has not run yet");
+    world
+        .verify(&["t"])
+        .ends(1)
+        .says("`sh check.sh` ended with exit code 1");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
+    world.patch("t", 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.code_review("t", true, 2);
+    world.orch(&["next", "t"]).succeeds();
+    world.verify(&["t"]).succeeds().says("tests passed");
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "accept");
+    world.orch(&["approve", "t"]).succeeds();
+    world.orch(&["audit", "--strict"]).succeeds();
+    assert_eq!(world.dirty(), "");
+}

@@ -38,7 +38,6 @@ pub struct AuditReport {
     #[cfg_attr(test, schemars(with = "Vec<AuditChange>"))]
     pub changes: Vec<AuditedChange>,
     /// What came of the recorded verifications that were run again, newest first; empty if none was.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reruns: Vec<RerunLine>,
 }
 

@@ -132,7 +132,6 @@ pub struct Expected {
     /// The name of the artifact, or of a verification.
     pub artifact: String,
     /// Who makes the file, if it is not whoever works in the phase: `process` for the result of a verification.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
     /// One concrete path to write, even if the artifact is a glob. For an artifact that is only committed
     /// code, the name that stands for it.

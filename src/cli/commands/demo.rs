@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Create a sample repository and play the whole life of a task in it.
 ///
 /// Prints what happens and why: a blocked review, a refused shortcut, a failing test that sends the task
-/// back, an edited plan that makes its review stale, an override with its reason, and acceptance. The
+/// back, a false test report that orch catches by running the tests itself, an edited plan that makes its review stale, an override with its reason, and acceptance. The
 /// repository and its commits remain for inspection.
 #[derive(Debug, Args)]
 pub struct DemoArgs {

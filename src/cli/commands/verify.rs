@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// The task, if the first word is one, and the names of verifications.
-    #[arg(value_name = "[TASK] NAME")]
+    #[arg(id = "task", value_name = "[TASK] NAME")]
     words: Vec<String>,
     /// Run those that are not due too.
     #[arg(long)]
@@ -42,7 +42,7 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with_all = ["fresh", "again"])]
     dry_run: bool,
     /// Remove the checkouts of this repository, with their caches.
-    #[arg(long, conflicts_with_all = ["all", "fresh", "again", "dry_run", "words"])]
+    #[arg(long, conflicts_with_all = ["all", "fresh", "again", "dry_run", "task"])]
     clean: bool,
     /// Start what orch.toml names this time although nobody has trusted it.
     #[arg(long)]

@@ -208,7 +208,7 @@ pub fn with_verifications(text: &str, files: &ProjectFiles) -> String {
         named.push(tool.name);
         let _ = writeln!(
             proposals,
-            "# {} is here. To have orch run the tests itself: uncomment, commit, `orch trust`.",
+            "# Found {}. To have orch run the tests itself: uncomment, commit, `orch trust`.",
             tool.shows
         );
         let _ = writeln!(proposals, "#[verify.{name}]");
@@ -278,7 +278,7 @@ mod tests {
             for part in expected {
                 assert!(text.contains(part), "{found:?}: {part}");
             }
-            let proposed = text.matches(" is here. To have orch run").count();
+            let proposed = text.matches(". To have orch run the tests itself").count();
             assert_eq!(proposed, expected.len(), "{found:?}");
             let (config, findings) = parse(&text, FILE);
             assert_eq!((config.verify.len(), findings.len()), (0, 0), "{found:?}");

@@ -175,14 +175,22 @@ fn part_of_paths(paths: &Patterns, path: &RepoPath, is_directory: bool) -> TreeP
             return TreePart::Whole;
         }
         let literal = literal_directory(text);
-        let is_near = is_within(path, literal)
-            || RepoPath::new(literal).is_ok_and(|directory| directory.below(path).is_some());
-        if literal.is_empty() || is_near {
+        let is_near = if text.contains(WILD) {
+            literal.is_empty()
+                || is_within(path, literal)
+                || RepoPath::new(literal).is_ok_and(|directory| directory.below(path).is_some())
+        } else {
+            RepoPath::new(text).is_ok_and(|named| named.below(path).is_some())
+        };
+        if is_near {
             found = TreePart::Within;
         }
     }
     found
 }
+
+/// The signs that make a glob match more than one path.
+const WILD: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// Whether a path is this directory or below it. A wildcard in its name matches nothing here.
 fn is_within(path: &RepoPath, directory: &str) -> bool {
@@ -192,7 +200,7 @@ fn is_within(path: &RepoPath, directory: &str) -> bool {
 
 /// The directories before the first part of a glob that has a wildcard, or before the name of the file.
 fn literal_directory(glob: &str) -> &str {
-    let wild = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+    let wild = glob.find(WILD).unwrap_or(glob.len());
     glob[..wild]
         .rsplit_once('/')
         .map_or("", |(directory, _)| directory)

@@ -237,6 +237,7 @@ fn a_suggestion_on_the_wire() {
       "expects": [
         {
           "artifact": "plan_review",
+          "owner": null,
           "path": "tasks/t-42/review/plan-review.json",
           "tree": [],
           "format": "json",

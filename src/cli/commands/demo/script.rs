@@ -23,6 +23,7 @@ pub(super) fn play(directory: &Path, context: &Context, ui: &Ui) -> Result<(), F
     skip(&mut stage)?;
     code(&mut stage)?;
     failing_tests(&mut stage)?;
+    false_report(&mut stage)?;
     edited_plan(&mut stage)?;
     override_review(&mut stage)?;
     acceptance(&mut stage)?;
@@ -107,7 +108,30 @@ fn failing_tests(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "Back to codegen. The failing report is used up, so it cannot send the task back again.",
     )?;
     tests(stage, &[("accepts", true), ("rejects_blank", false)])?;
+    stage.settle()
+}
+
+/// The tests of the project, for a shell.
+const CHECK: &str =
+    "# A blank password is refused.\ngrep -q 'password.trim().is_empty()' src/login.rs\n";
+
+fn false_report(stage: &mut Stage<'_>) -> Result<(), Failure> {
+    stage.scene(
+        "The project lets orch run its tests",
+        "From now on reports of others count for nothing in this phase.",
+    )?;
+    stage.define_tests(CHECK)?;
+    stage.scene(
+        "An agent claims that all tests pass",
+        "orch runs them on exactly the patch that was reviewed, in a clone of its own. The claim is false.",
+    )?;
+    patch(stage, "!password.is_empty() && password != \"\"")?;
     stage.settle()?;
+    stage.report("reviewer", CODE_REVIEW, json!({"ok": true, "issues": []}))?;
+    stage.settle()?;
+    tests(stage, &[("accepts", true), ("rejects_blank", true)])?;
+    stage.settle()?;
+    stage.verify()?;
     stage.scene(
         "A better patch, its review, a passing run",
         "New bytes are fresh evidence; nothing has to be deleted or reset.",
@@ -116,8 +140,7 @@ fn failing_tests(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.settle()?;
     stage.report("reviewer", CODE_REVIEW, json!({"ok": true, "issues": []}))?;
     stage.settle()?;
-    tests(stage, &[("accepts", true), ("rejects_blank", true)])?;
-    stage.settle()
+    stage.verify()
 }
 
 fn edited_plan(stage: &mut Stage<'_>) -> Result<(), Failure> {
@@ -148,15 +171,7 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
         "The tests pass, and a person accepts",
         "Only a person can accept. The command writes the decision and takes the move.",
     )?;
-    tests(
-        stage,
-        &[
-            ("accepts", true),
-            ("rejects_blank", true),
-            ("needs_session", true),
-        ],
-    )?;
-    stage.settle()?;
+    stage.verify()?;
     stage.order(
         &format!("orch approve {TASK}"),
         &Order::Approve {

@@ -9,14 +9,17 @@ use orch_base::Code;
 use orch_core::config;
 use orch_core::decide::Direction;
 use orch_engine::apply::{AdvancePlan, Applied, NewTask, Order, TaskOutcome};
+use orch_engine::drive::{self, VerifyEnd, VerifyOptions};
 use orch_engine::gather;
 use orch_engine::history::AuditScope;
-use orch_engine::survey::{Caller, Workspace};
+use orch_engine::survey::{Caller, Variables, Workspace};
+use orch_engine::verify::VerifyWatch;
 use orch_git::Store;
-use orch_view::{Paint, Style, Suggestion};
+use orch_view::{Paint, Style, Suggestion, VerificationLine};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
+use tempfile::TempDir;
 
 /// The id of the demo's task.
 pub(super) const TASK: &str = "fix-login";
@@ -29,6 +32,8 @@ pub(super) struct Stage<'a> {
     aside: bool,
     scene: u32,
     reports: std::cell::Cell<u32>,
+    /// Where the tests run; removed at the end.
+    _checkouts: TempDir,
 }
 
 impl<'a> Stage<'a> {
@@ -47,8 +52,16 @@ impl<'a> Stage<'a> {
             quiet: true,
             ..context.global.clone()
         };
+        let checkouts =
+            tempfile::tempdir().map_err(|error| Failure::new(Code::Io, error.to_string()))?;
+        let cache = checkouts.path().to_string_lossy().into_owned();
+        let variables = context.caller.variables.clone();
         let caller = Caller {
             name: Some("Demo".to_owned()),
+            variables: Variables::of(move |name: &str| match name {
+                "XDG_CACHE_HOME" => Some(cache.clone()),
+                _ => variables.get(name),
+            }),
             ..context.caller.clone()
         };
         let start = directory.to_owned();
@@ -74,6 +87,7 @@ impl<'a> Stage<'a> {
             aside,
             scene: 0,
             reports: std::cell::Cell::new(0),
+            _checkouts: checkouts,
         };
         stage.say("The life of a task. Every move below is a real commit in a new repository:")?;
         stage.say(&directory.display().to_string())?;
@@ -224,6 +238,59 @@ impl<'a> Stage<'a> {
             .give(&task, order, false)?;
         self.moved(&applied)?;
         self.stands(&workspace)
+    }
+
+    /// Lets `orch` run the tests of the project itself from now on.
+    pub(super) fn define_tests(&self, check: &str) -> Result<(), Failure> {
+        self.file("check.sh", check)?;
+        let path = self.directory.join(config::FILE);
+        let failed =
+            |error: std::io::Error| Failure::new(Code::Io, format!("{}: {error}", config::FILE));
+        let text = std::fs::read_to_string(&path).map_err(failed)?;
+        let table = "[verify.tests]\ncommand = [\"sh\", \"check.sh\"]\n";
+        std::fs::write(&path, format!("{text}\n{table}")).map_err(failed)?;
+        for line in table.lines() {
+            self.say(&format!("  {}: {line}", config::FILE))?;
+        }
+        self.commit_everything("Let orch run the tests")
+    }
+
+    /// Runs the tests on exactly the code of the task, and applies what follows.
+    pub(super) fn verify(&self) -> Result<(), Failure> {
+        self.typed(&format!("orch verify {TASK}"))?;
+        let workspace = self.workspace()?;
+        let writer = self.context.writer(&workspace);
+        let task = workspace.finder().task(TASK)?;
+        let plan = drive::plan_verifications(&writer, Some(&task), &[], false)?;
+        let options = VerifyOptions {
+            // The demo has written what it runs.
+            trust: true,
+            ..VerifyOptions::default()
+        };
+        for wanted in &plan.wanted {
+            let mut watch = VerifyWatch {
+                wants_stop: &|| false,
+                hear: &mut |_| {},
+            };
+            match drive::verify_wanted(&writer, &plan, wanted, &options, &mut watch)? {
+                VerifyEnd::Ran(ran, applied) => {
+                    let line = VerificationLine {
+                        milliseconds: None,
+                        ..VerificationLine::of(&ran.result)
+                    };
+                    for line in line.text(self.ui.paint).lines() {
+                        self.say(&format!("  {line}"))?;
+                    }
+                    if let Some(applied) = applied {
+                        self.moved(&applied)?;
+                    }
+                }
+                VerifyEnd::CouldNotRun(why) => {
+                    return Err(Failure::new(Code::DemoFailed, why.message));
+                }
+            }
+        }
+        self.settle()
     }
 
     /// Prints the audit, which re-derives every move from its commit.
