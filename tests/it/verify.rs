@@ -286,3 +286,50 @@ fn the_shipped_lifecycle_believes_what_orch_ran_and_no_report() {
     world.orch(&["audit", "--strict"]).succeeds();
     assert_eq!(world.dirty(), "");
 }
+
+/// A rebase puts the steps on other code: that is in doubt, and no forgery.
+#[test]
+fn honest_work_that_was_rebased_is_not_called_forged() {
+    let world = World::verified(CHECK, WITH_REPORT);
+    world.git(&["switch", "-q", "-c", "work"]);
+    world.write("src.txt", "best\n");
+    world.commit("more work");
+    world.verify(&["t"]).succeeds();
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    world.git(&["switch", "-q", "main"]);
+    world.write("other.txt", "of others\n");
+    world.commit("others");
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["rebase", "-q", "main"]);
+    world.orch(&["audit"]).succeeds().says("unverifiable");
+}
+
+/// Whoever moves a task by a result of other code, without a rebase, is caught.
+#[test]
+fn a_result_of_other_code_leads_nowhere() {
+    let world = World::verified(CHECK, WITH_REPORT);
+    world.verify(&["t"]).succeeds();
+    world.write("src.txt", "a bug\n");
+    world.commit("a bug");
+    world
+        .orch(&["next", "t"])
+        .ends(3)
+        .says("ran on other code than the present");
+}
+
+/// Neither a value that is passed on, nor a digest from which it could be guessed, is recorded.
+#[test]
+fn a_secret_in_a_report_leaves_no_trace() {
+    let check = "mkdir -p out; echo \"<testsuite tests='1' failures='1'><testcase name='a'><failure message='$SECRET'/></testcase></testsuite>\" > out/j.xml; exit 1";
+    let world = World::verified(check, "report = ['out/*.xml']\nenv = ['SECRET']");
+    let mut verify = world.orch_command(&["verify", "t"]);
+    verify.env("SECRET", "hunter2secret");
+    world.end(verify.output().expect("orch runs")).ends(1);
+    let text = world.read("tasks/t/eval/verify/tests.json");
+    assert!(text.contains("[SECRET]") && !text.contains("hunter2"));
+    let report = "<testsuite tests='1' failures='1'><testcase name='a'><failure message='hunter2secret'/></testcase></testsuite>\n";
+    world.write("plain", report);
+    let digest = world.git(&["hash-object", "plain"]);
+    assert!(!text.contains(digest.trim()));
+}

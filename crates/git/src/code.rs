@@ -98,6 +98,20 @@ impl CodeParts<'_> {
         }
     }
 
+    /// Whether a commit or one of its ancestors has this digest of a part; `false` if so many commits would have to be
+    /// searched that none is found. Returns an error if git cannot read the history.
+    pub fn had_code(
+        &self,
+        head: Digest,
+        digest: Digest,
+        code: &CodePart<'_>,
+    ) -> Result<bool, Error> {
+        let found = self.find(head, |commit| {
+            Ok(self.digest_of_part(commit.tree_id(), code)? == digest)
+        })?;
+        Ok(found.is_some())
+    }
+
     /// The changes of a part from `start` to `head`; `None` if the history of this clone does not reach back
     /// to the start. Returns an error if git cannot read the history.
     pub fn code_since(

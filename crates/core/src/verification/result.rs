@@ -82,10 +82,11 @@ pub struct VerifiedRun {
     /// The digest of the sorted names of the tests that passed, each with a line feed, where there are too many to list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<Digest>,
-    /// The reports that were read, relative to the root of the repository.
+    /// The reports that were read, relative to the root of the repository; the digests are of their texts with places and
+    /// secrets masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<NamedDigest>,
-    /// The log of the commands.
+    /// The log of the commands, masked in the same way.
     pub log: Digest,
     /// How many changed files of the work tree were not judged.
     #[serde(default, skip_serializing_if = "is_zero")]

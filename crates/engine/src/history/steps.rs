@@ -453,6 +453,15 @@ impl NewSteps<'_> {
     }
 }
 
+/// What counts as the code that verifications judge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CodeVerified {
+    /// That of the commit with whose code the step is derived.
+    Present,
+    /// That of the last result, if this history does not have it any more.
+    Gone,
+}
+
 /// The code with which a step is derived.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepCode {
@@ -530,7 +539,7 @@ impl Attempts<'_> {
     /// Derives a step that names no code as it was recorded before there was a repository. Only the log of a
     /// task that is new in its commit can contain such steps.
     fn without_code(&mut self, files: &dyn Source) -> Result<Option<ProvenStep>, Error> {
-        let proven = self.by(files, &[], StepCode::None)?;
+        let proven = self.by(files, &[], (StepCode::None, CodeVerified::Present))?;
         let why = "it was recorded where git had no code, for example before `git init`";
         let unverifiable = |proven: ProvenStep| match proven.standing {
             Standing::Forged => proven,
@@ -557,12 +566,20 @@ impl Attempts<'_> {
         files: &dyn Source,
         code: StepCode,
     ) -> Result<Option<ProvenStep>, Error> {
-        if let Some(proven) = self.by(files, &[], code)? {
+        if let Some(proven) = self.by(files, &[], (code, CodeVerified::Present))? {
             return Ok(Some(proven));
         }
         let possible = std::iter::once(self.claims).chain(self.guesses.chunks(1));
-        first(possible.filter(|claims| !claims.is_empty()), |claims| {
-            self.by(files, claims, code)
+        let claimed = possible.filter(|claims| !claims.is_empty());
+        let found = first(claimed.clone(), |claims| {
+            self.by(files, claims, (code, CodeVerified::Present))
+        })?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        // A rebase or a squash leaves none of the code that was verified.
+        first(claimed.chain(std::iter::once(&[][..])), |claims| {
+            self.by(files, claims, (code, CodeVerified::Gone))
         })
     }
 
@@ -570,7 +587,7 @@ impl Attempts<'_> {
         &mut self,
         source: &dyn Source,
         claims: &[CodeClaim],
-        of: StepCode,
+        (of, of_verified): (StepCode, CodeVerified),
     ) -> Result<Option<ProvenStep>, Error> {
         let at = self.replaying;
         let step = self.step;
@@ -595,6 +612,13 @@ impl Attempts<'_> {
             config: &at.decisive().config,
         };
         verified.add_to(&task, workflow, &before, &mut observed)?;
+        let gone = match of_verified {
+            CodeVerified::Present => None,
+            CodeVerified::Gone => match at.take_gone_for_present(&before, &mut observed)? {
+                None => return Ok(None),
+                gone => gone,
+            },
+        };
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);
         }
@@ -603,9 +627,18 @@ impl Attempts<'_> {
         }
         let entry = step.entry();
         match replay(workflow, &before, &observed.facts, entry, Some(&step.state)) {
-            Ok(replayed) => self
-                .proven(step, (&snapshot, is_own), workflow, &replayed, &untrue)
-                .map(Some),
+            Ok(replayed) => {
+                let proven =
+                    self.proven(step, (&snapshot, is_own), workflow, &replayed, &untrue)?;
+                Ok(Some(match gone {
+                    Some(why) if proven.standing < Standing::Unverifiable => ProvenStep {
+                        standing: Standing::Unverifiable,
+                        why: Some(why),
+                        ..proven
+                    },
+                    _ => proven,
+                }))
+            }
             Err(disproof) => {
                 let other = at.other_evidence(entry, &observed);
                 self.refused

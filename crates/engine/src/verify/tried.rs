@@ -163,7 +163,9 @@ impl TreeTrial<'_> {
             changed: last.changed,
             given,
             milliseconds: last.milliseconds,
-            log: self.format().blob(&bytes),
+            log: self
+                .format()
+                .blob(masks.apply(&String::from_utf8_lossy(&bytes)).as_bytes()),
             log_path: path,
         })
     }
