@@ -4,6 +4,7 @@
 use super::edited::EditedFiles;
 use super::new_steps::{NewStep, NewSteps};
 use super::record::TaskRecord;
+use super::verification::take_gone_for_present;
 use crate::survey::code::{CodeClaim, claims, code_out_of_reach, guesses};
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::verified_code::VerifiedLook;
@@ -614,10 +615,12 @@ impl Attempts<'_> {
         verified.add_to(&task, workflow, &before, &mut observed)?;
         let gone = match of_verified {
             CodeVerified::Present => None,
-            CodeVerified::Gone => match at.take_gone_for_present(&before, &mut observed)? {
-                None => return Ok(None),
-                gone => gone,
-            },
+            CodeVerified::Gone => {
+                match take_gone_for_present(at.decisive(), at.after.code, &before, &mut observed)? {
+                    None => return Ok(None),
+                    gone => gone,
+                }
+            }
         };
         if let Some(edited) = self.edited {
             edited.take(step, &mut observed.facts);

@@ -3,7 +3,7 @@
 use super::new_steps::{NewStep, NewSteps};
 use crate::survey::snapshot::Snapshot;
 use crate::survey::verified_code::{verified_code, verified_part};
-use crate::survey::{CodeAt, Error};
+use crate::survey::{CodeAt, Error, Settings};
 use orch_core::decide::{Recorded, Standing};
 use orch_core::verification::{
     Verification, VerificationResult, VerifiedCode, VerifyTable, read_statement,
@@ -12,6 +12,42 @@ use orch_read::Observed;
 
 /// What is wrong with a verification: how much it is in doubt, and why.
 pub(super) type VerificationDoubt = (Standing, String);
+
+/// Lets each verification judge the code of its last result, if no commit here has that code: a rebase or a squash has
+/// put the step on other code. Returns why that is in doubt; `None` if there is no such verification.
+pub(super) fn take_gone_for_present(
+    setting: &Settings,
+    code: CodeAt<'_>,
+    before: &Recorded,
+    observed: &mut Observed,
+) -> Result<Option<String>, Error> {
+    let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, code) else {
+        return Ok(None);
+    };
+    let mut why = None;
+    for (name, fact) in &mut observed.facts.verified {
+        let own = name.as_str().split('@').next().unwrap_or_default();
+        let mut tables = setting.config.verify.iter();
+        let table = tables.find(|(known, _)| known.as_str() == own);
+        let (Some(result), Some((_, table))) = (state.run.verified.get(name), table) else {
+            continue;
+        };
+        let recorded = match result.code {
+            VerifiedCode::Commit(code) => code,
+            VerifiedCode::Patch(patched) => patched.on,
+        };
+        let part = verified_part(setting, table);
+        if fact.code == Some(recorded) || store.code().had_code(head, recorded, &part)? {
+            continue;
+        }
+        fact.code = Some(recorded);
+        why = Some(format!(
+            "`{name}` judged the code {}, which this history does not have",
+            recorded.short()
+        ));
+    }
+    Ok(why)
+}
 
 impl NewSteps<'_> {
     /// Why a verification cannot have been run at its parent commit: its table, code or base is another. Returns an error
@@ -51,43 +87,6 @@ impl NewSteps<'_> {
             judged.short()
         );
         Ok(Some((Standing::Unverifiable, why)))
-    }
-
-    /// Lets each verification judge the code of its last result, if no commit here has that code: a rebase or a squash has
-    /// put the step on other code. Returns why that is in doubt; `None` if there is no such verification.
-    pub(super) fn take_gone_for_present(
-        &self,
-        before: &Recorded,
-        observed: &mut Observed,
-    ) -> Result<Option<String>, Error> {
-        let (Recorded::Known(state), CodeAt::Commit(store, Some(head))) = (before, self.after.code)
-        else {
-            return Ok(None);
-        };
-        let setting = self.decisive();
-        let mut why = None;
-        for (name, fact) in &mut observed.facts.verified {
-            let own = name.as_str().split('@').next().unwrap_or_default();
-            let mut tables = setting.config.verify.iter();
-            let table = tables.find(|(known, _)| known.as_str() == own);
-            let (Some(result), Some((_, table))) = (state.run.verified.get(name), table) else {
-                continue;
-            };
-            let recorded = match result.code {
-                VerifiedCode::Commit(code) => code,
-                VerifiedCode::Patch(patched) => patched.on,
-            };
-            let part = verified_part(setting, table);
-            if fact.code == Some(recorded) || store.code().had_code(head, recorded, &part)? {
-                continue;
-            }
-            fact.code = Some(recorded);
-            why = Some(format!(
-                "`{name}` judged the code {}, which this history does not have",
-                recorded.short()
-            ));
-        }
-        Ok(why)
     }
 
     /// The code that a verification is about, of a commit.
