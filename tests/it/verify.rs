@@ -333,3 +333,15 @@ fn a_secret_in_a_report_leaves_no_trace() {
     let digest = world.git(&["hash-object", "plain"]);
     assert!(!text.contains(digest.trim()));
 }
+
+/// Temporary files lie below the directory that the user has chosen for them.
+#[test]
+fn the_directory_for_temporary_files_is_that_of_the_caller() {
+    let check = "case $TMPDIR in \"$CHOSEN\"/*) ;; *) echo $TMPDIR; exit 1 ;; esac";
+    let world = World::verified(check, "env = ['CHOSEN']");
+    let chosen = world.base().canonicalize().expect("a path").join("chosen");
+    std::fs::create_dir(&chosen).expect("made");
+    let mut verify = world.orch_command(&["verify", "t"]);
+    verify.env("TMPDIR", &chosen).env("CHOSEN", &chosen);
+    world.end(verify.output().expect("orch runs")).succeeds();
+}

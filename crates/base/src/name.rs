@@ -119,8 +119,31 @@ name!(
     VerificationName, "verification name", check_verification
 );
 
+/// What ends the name of a run with protected files of the base.
+const PROTECTED: &str = "@base";
+
+impl VerificationName {
+    /// The name of its table in the settings.
+    #[must_use]
+    pub fn table(&self) -> &str {
+        self.0.strip_suffix(PROTECTED).unwrap_or(&self.0)
+    }
+
+    /// Whether it is the run with protected files of the base.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.0.ends_with(PROTECTED)
+    }
+
+    /// The run of the same table with protected files of the base.
+    #[must_use]
+    pub fn protected(&self) -> Self {
+        Self(format!("{}{PROTECTED}", self.table()).into())
+    }
+}
+
 fn check_verification(text: &str) -> Result<(), &'static str> {
-    check_label(text.strip_suffix("@base").unwrap_or(text))
+    check_label(text.strip_suffix(PROTECTED).unwrap_or(text))
 }
 
 fn check_identifier(text: &str) -> Result<(), &'static str> {

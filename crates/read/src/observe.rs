@@ -4,14 +4,14 @@ use super::read::{ReadResult, memory_limit, memory_of, memory_of_all, read_by};
 use super::{Matcher, Schemas, ValidationCache};
 use orch_base::{
     ArtifactName, Code, Diagnostic, Digest, Error, Hint, Patterns, Place, RepoPath, TaskId,
-    TaskPlace, VerificationName,
+    TaskPlace,
 };
 use orch_core::decide::{
     CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion, ResultFile, VerifiedFact,
     named_pattern,
 };
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
-use orch_core::verification::RULES;
+use orch_core::verification::{RULES, result_of};
 use orch_core::workflow::{Artifact, Format, Guard, Workflow, repository_name};
 use orch_files::{Content, Entry, EntryKind, ObservedLog, Source};
 use std::cell::Cell;
@@ -179,12 +179,6 @@ struct Observer<'a> {
     has_reports: bool,
     /// How many bytes of memory the values that were read may take.
     memory: Cell<u64>,
-}
-
-/// The verification of which a file is the result, by its path below the directory of the task.
-fn result_of(below: &str) -> Option<VerificationName> {
-    let name = below.strip_prefix("eval/verify/")?.strip_suffix(".json")?;
-    VerificationName::new(name).ok()
 }
 
 /// How many reports that nothing reads are named.

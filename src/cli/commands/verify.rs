@@ -171,10 +171,10 @@ fn carry_out(
 
 /// The line of the run with protected tests, if there was one.
 fn protected_line(ran: &RanVerification) -> Option<VerificationLine> {
-    let name = format!("{}@base", ran.result.run.name);
+    let name = ran.result.run.name.protected();
     Some(match ran.protected.as_ref()? {
         Ok(result) => VerificationLine::of(result),
-        Err(why) => could_not_run(&name, why),
+        Err(why) => could_not_run(name.as_str(), why),
     })
 }
 

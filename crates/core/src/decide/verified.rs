@@ -10,7 +10,7 @@ use super::{
     Decision, Evidence, HistoryEntry, RequireVerified, ResultFile, VerifiedFact, WantedCode,
 };
 use crate::verification::{
-    FailedTest, PatchedCode, RULES, VerificationResult, VerifiedCode, VerifiedOutcome,
+    FailedTest, PatchedCode, RULES, VerificationResult, VerifiedCode, VerifiedOutcome, result_path,
 };
 use crate::workflow::{Format, Outcome, Owner, Phase, Rule, VERIFIED};
 use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, VerificationName, command};
@@ -102,9 +102,7 @@ impl TaskVerifications<'_> {
     /// The digest of the table by which it runs now. A run with protected tests has that of the verification it belongs to.
     fn table(&self, name: &VerificationName) -> Option<Digest> {
         let tables = &self.evaluation.facts.inputs.verify;
-        let own = name.as_str().split('@').next().unwrap_or_default();
-        let mut found = tables.iter().filter(|(known, _)| known.as_str() == own);
-        found.next().map(|(_, table)| *table)
+        tables.get(name.table()).copied()
     }
 
     /// The code that it would judge now; `None` where there is none.
@@ -118,7 +116,7 @@ impl TaskVerifications<'_> {
 
     /// The patch that is judged in place of committed code: that of a phase which verifies this.
     fn patch(&self, name: &VerificationName) -> Option<Digest> {
-        let own = name.as_str().split('@').next().unwrap_or_default();
+        let own = name.table();
         let is_meant = |phase: &&Phase| phase.verifies.iter().any(|name| name.as_str() == own);
         let phases = self.evaluation.workflow.phases.iter().filter(is_meant);
         let names: Vec<_> = phases
@@ -326,10 +324,7 @@ impl TaskVerifications<'_> {
     /// What guards see of one of them. A name of which nothing is known has not passed.
     pub(super) fn value(&self, name: &VerificationName) -> Value {
         let mut value = self.own_value(name);
-        let protected = VerificationName::new(format!("{name}@base"));
-        if let (Ok(protected), Value::Object(members)) = (protected, &mut value) {
-            members.insert("base".to_owned(), self.own_value(&protected));
-        }
+        value["base"] = self.own_value(&name.protected());
         value
     }
 
@@ -337,9 +332,10 @@ impl TaskVerifications<'_> {
         let result = self.result(name);
         let run = result.map(|result| &result.run);
         let base = run.and_then(|run| run.base.as_ref());
-        let is_defined = match name.as_str().strip_suffix("@base") {
-            Some(_) => self.recorded(name).is_some(),
-            None => self.is_defined(name),
+        let is_defined = if name.is_protected() {
+            self.recorded(name).is_some()
+        } else {
+            self.is_defined(name)
         };
         let exit = run.and_then(|run| run.commands.last()?.exit);
         let failed: Vec<Value> = result.map(failed_values).unwrap_or_default();
@@ -576,11 +572,6 @@ fn is_of(recorded: &Verified, name: &VerificationName, result: &VerificationResu
         && run.code == recorded.code
         && run.table == recorded.table
         && run.rules == recorded.rules
-}
-
-/// The path of the file with a result, below the directory of its task.
-pub(super) fn result_path(name: &VerificationName) -> String {
-    format!("eval/verify/{name}.json")
 }
 
 /// The tests that failed, as guards see them.

@@ -26,8 +26,25 @@ impl Verification {
     /// The path of the file with its result, relative to the task directory.
     #[must_use]
     pub fn path(&self) -> String {
-        format!("eval/verify/{}.json", self.name)
+        result_path(&self.name)
     }
+}
+
+/// The directory of the files with results, and how their names end.
+const RESULTS: &str = "eval/verify/";
+const RESULT_END: &str = ".json";
+
+/// The path of the file with the result of a verification, relative to the task directory.
+#[must_use]
+pub fn result_path(name: &VerificationName) -> String {
+    format!("{RESULTS}{name}{RESULT_END}")
+}
+
+/// The verification of which a file is the result, by its path relative to the task directory.
+#[must_use]
+pub fn result_of(path: &str) -> Option<VerificationName> {
+    let name = path.strip_prefix(RESULTS)?.strip_suffix(RESULT_END)?;
+    VerificationName::new(name).ok()
 }
 
 /// The code that a verification judged.
@@ -38,6 +55,17 @@ pub enum VerifiedCode {
     Commit(Digest),
     /// A patch, and the code to which it was applied.
     Patch(PatchedCode),
+}
+
+impl VerifiedCode {
+    /// The committed code that it judged, or to which the patch was applied.
+    #[must_use]
+    pub fn committed(self) -> Digest {
+        match self {
+            Self::Commit(code) => code,
+            Self::Patch(patched) => patched.on,
+        }
+    }
 }
 
 /// A patch and the code to which it was applied.

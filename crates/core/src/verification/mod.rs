@@ -9,7 +9,8 @@ mod statement;
 mod table;
 
 pub use event::{
-    FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome, VerifiedResult,
+    FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome,
+    VerifiedResult, result_of, result_path,
 };
 pub use result::{
     BaseTests, CommandEnd, EarlierTry, FailedTest, NamedDigest, NotPassed, NotRun, RerunOutcome,

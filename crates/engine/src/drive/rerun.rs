@@ -1,10 +1,10 @@
 //! Runs a recorded verification again, years later or elsewhere, and compares what it gives with what was recorded.
 
 use super::trust::refuse_untrusted_verification;
-use super::verification::{cache, store, variables};
+use super::verification::{place, store};
 use crate::apply::Writer;
 use crate::survey::Error;
-use crate::verify::{Judged, VerifyOutcome, VerifyPlace, VerifyRequest, VerifyWatch, verify};
+use crate::verify::{Judged, VerifyOutcome, VerifyRequest, VerifyWatch, verify};
 use orch_base::{Digest, Patterns, RepoPath, TaskId};
 use orch_core::verification::{
     RerunOutcome, TestedCode, Verification, VerificationResult, VerifiedCode, read_statement,
@@ -53,7 +53,7 @@ pub fn rerun(
     let store = store(writer)?;
     let reader = &writer.workspace.reader;
     let event = recorded.verification;
-    if event.name.as_str().contains('@') {
+    if event.name.is_protected() {
         return Ok(Rerun::not_available(
             "it is the run with protected tests of another verification",
         ));
@@ -105,13 +105,7 @@ pub fn rerun(
             continue;
         }
         refuse_untrusted_verification(writer, &event.name, table, trusts_all)?;
-        let environment = variables(writer, Some(table));
-        let place = VerifyPlace {
-            cache: &cache(&environment)?,
-            most: config.most_checkouts,
-            environment: &environment,
-            grace: VerifyPlace::GRACE,
-        };
+        let place = place(writer, table, &config)?;
         let request = VerifyRequest {
             store,
             task: recorded.task,

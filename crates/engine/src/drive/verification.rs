@@ -219,21 +219,18 @@ impl VerifyPlan {
         Patterns::new(usable).unwrap_or_default()
     }
 
-    /// What is checked out for a verification.
-    fn judged(&self, wanted: &WantedVerification) -> Judged<'_> {
+    /// What is checked out for a verification; `None` if its patch was not read.
+    fn judged(&self, wanted: &WantedVerification) -> Option<Judged<'_>> {
         let VerifiedCode::Patch(patched) = wanted.code else {
-            return Judged::Commit(self.head);
+            return Some(Judged::Commit(self.head));
         };
-        let files = self.sight.iter().flat_map(|sight| &sight.observed.files);
-        let mut patches = files.filter(|file| file.digest == patched.patch);
-        match patches.next() {
-            Some(file) => Judged::Patch {
-                on: self.head,
-                blob: patched.patch,
-                bytes: &file.bytes,
-            },
-            None => Judged::Commit(self.head),
-        }
+        let mut files = self.sight.iter().flat_map(|sight| &sight.observed.files);
+        let file = files.find(|file| file.digest == patched.patch)?;
+        Some(Judged::Patch {
+            on: self.head,
+            blob: patched.patch,
+            bytes: &file.bytes,
+        })
     }
 }
 
@@ -266,13 +263,7 @@ pub fn verify_wanted(
     {
         return Ok(VerifyEnd::CouldNotRun(why));
     }
-    let environment = variables(writer, Some(&wanted.table));
-    let place = VerifyPlace {
-        cache: &cache(&environment)?,
-        most: plan.config.most_checkouts,
-        environment: &environment,
-        grace: VerifyPlace::GRACE,
-    };
+    let place = place(writer, &wanted.table, &plan.config)?;
     let base = match &plan.sight {
         Some(sight) => writer
             .workspace
@@ -280,12 +271,16 @@ pub fn verify_wanted(
             .verification_base(sight, &wanted.table)?,
         None => None,
     };
+    let Some(judged) = plan.judged(wanted) else {
+        let message = format!("the patch that `{}` judges cannot be read", wanted.name);
+        return Err(Error::new(Code::EvidenceUnreadable, message));
+    };
     let request = VerifyRequest {
         store,
         task: &task,
         name: &wanted.name,
         table: &wanted.table,
-        judged: plan.judged(wanted),
+        judged,
         code: wanted.code,
         base,
         exempt: &plan.named_by_plan(),
@@ -337,11 +332,23 @@ pub(super) fn store<'w>(writer: &Writer<'w>) -> Result<&'w Store, Error> {
     })
 }
 
-/// The variables that a run may need.
-pub(super) fn variables(
+/// Where the runs of a table take place, by these settings. Returns an error if the environment names no place.
+pub(super) fn place(
     writer: &Writer<'_>,
-    table: Option<&VerifyTable>,
-) -> BTreeMap<String, String> {
+    table: &VerifyTable,
+    config: &Config,
+) -> Result<VerifyPlace, Error> {
+    let environment = variables(writer, Some(table));
+    Ok(VerifyPlace {
+        cache: cache(&environment)?,
+        most: config.most_checkouts,
+        environment,
+        grace: VerifyPlace::GRACE,
+    })
+}
+
+/// The variables that a run may need.
+fn variables(writer: &Writer<'_>, table: Option<&VerifyTable>) -> BTreeMap<String, String> {
     let read = |name: String| {
         let value = writer.caller.variables.get(&name)?;
         Some((name, value))
@@ -349,7 +356,7 @@ pub(super) fn variables(
     variables_read(table).filter_map(read).collect()
 }
 
-pub(super) fn cache(environment: &BTreeMap<String, String>) -> Result<PathBuf, Error> {
+fn cache(environment: &BTreeMap<String, String>) -> Result<PathBuf, Error> {
     cache_directory(environment).ok_or_else(|| {
         let message = "there is no place for a checkout: neither XDG_CACHE_HOME nor HOME is set";
         Error::new(Code::Io, message)

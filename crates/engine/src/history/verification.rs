@@ -5,9 +5,7 @@ use crate::survey::snapshot::Snapshot;
 use crate::survey::verified_code::{verified_code, verified_part};
 use crate::survey::{CodeAt, Error, Settings};
 use orch_core::decide::{Recorded, Standing};
-use orch_core::verification::{
-    Verification, VerificationResult, VerifiedCode, VerifyTable, read_statement,
-};
+use orch_core::verification::{Verification, VerificationResult, VerifyTable, read_statement};
 use orch_read::Observed;
 
 /// What is wrong with a verification: how much it is in doubt, and why.
@@ -26,16 +24,11 @@ pub(super) fn take_gone_for_present(
     };
     let mut why = None;
     for (name, fact) in &mut observed.facts.verified {
-        let own = name.as_str().split('@').next().unwrap_or_default();
-        let mut tables = setting.config.verify.iter();
-        let table = tables.find(|(known, _)| known.as_str() == own);
-        let (Some(result), Some((_, table))) = (state.run.verified.get(name), table) else {
+        let table = setting.config.verify.get(name.table());
+        let (Some(result), Some(table)) = (state.run.verified.get(name), table) else {
             continue;
         };
-        let recorded = match result.code {
-            VerifiedCode::Commit(code) => code,
-            VerifiedCode::Patch(patched) => patched.on,
-        };
+        let recorded = result.code.committed();
         let part = verified_part(setting, table);
         if fact.code == Some(recorded) || store.code().had_code(head, recorded, &part)? {
             continue;
@@ -57,9 +50,8 @@ impl NewSteps<'_> {
         run: &Verification,
     ) -> Result<Option<VerificationDoubt>, Error> {
         let setting = self.decisive();
-        let own = run.name.as_str().split('@').next().unwrap_or_default();
-        let mut tables = setting.config.verify.iter();
-        let Some((_, table)) = tables.find(|(name, _)| name.as_str() == own) else {
+        let own = run.name.table();
+        let Some(table) = setting.config.verify.get(own) else {
             // What ran by settings that are gone is claimed, as it was.
             return Ok(None);
         };
@@ -73,10 +65,7 @@ impl NewSteps<'_> {
         if let Some(why) = self.other_base(run)? {
             return Ok(Some((Standing::Forged, why)));
         }
-        let judged = match run.code {
-            VerifiedCode::Commit(code) => code,
-            VerifiedCode::Patch(patched) => patched.on,
-        };
+        let judged = run.code.committed();
         for code in [self.after.code, self.own_code] {
             if self.code_of(table, code)? == Some(judged) {
                 return Ok(None);

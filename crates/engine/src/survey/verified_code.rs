@@ -5,7 +5,7 @@ use super::{CodeAt, Error, Settings, TaskRef};
 use orch_base::{Digest, Patterns, RepoPath, VerificationName};
 use orch_core::config::{Config, Roots};
 use orch_core::decide::{Recorded, ResultFile, VerifiedFact};
-use orch_core::verification::{RULES, VerifyTable, read_statement};
+use orch_core::verification::{RULES, VerifyTable, read_statement, result_path};
 use orch_core::workflow::{TreePart, Workflow};
 use orch_files::Content;
 use orch_git::CodePart;
@@ -50,12 +50,7 @@ impl VerifiedLook<'_> {
         let is_past = matches!(self.snapshot.code, CodeAt::Commit(..));
         let mut codes: BTreeMap<&[String], Digest> = BTreeMap::new();
         for name in names {
-            let own = name.as_str().split('@').next().unwrap_or_default();
-            let table = config
-                .verify
-                .iter()
-                .find(|(known, _)| known.as_str() == own)
-                .map(|(_, table)| table);
+            let table = config.verify.get(name.table());
             let code = match table {
                 None => None,
                 Some(table) => match codes.get(table.paths.texts()) {
@@ -80,7 +75,7 @@ impl VerifiedLook<'_> {
 
     /// The file with the result of a verification.
     fn result_file(&self, task: &TaskRef, name: &VerificationName) -> Result<ResultFile, Error> {
-        let path = task.file(&format!("eval/verify/{name}.json"))?;
+        let path = task.file(&result_path(name))?;
         let content = self
             .snapshot
             .source

@@ -57,7 +57,13 @@ pub(super) struct EnvironmentPlaces<'p> {
 }
 
 /// The variables of the caller that decide where checkouts are, and which programs are found.
-const READ: [&str; 4] = ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "XDG_CACHE_HOME"];
+const READ: [&str; 5] = [
+    "PATH",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "XDG_CACHE_HOME",
+];
 
 /// The names of all variables of the caller that a run of a table may read.
 pub fn variables_read(table: Option<&VerifyTable>) -> impl Iterator<Item = String> {

@@ -31,7 +31,7 @@ use orch_core::verification::{
 };
 use orch_git::Store;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What to run, on what.
@@ -76,18 +76,18 @@ pub enum Judged<'a> {
 }
 
 /// Where runs take place, and with which variables.
-pub struct VerifyPlace<'a> {
+pub struct VerifyPlace {
     /// The directory of all checkouts: see [`cache_directory`].
-    pub cache: &'a Path,
+    pub cache: PathBuf,
     /// How many checkouts a repository has at most.
     pub most: usize,
     /// The environment of the caller.
-    pub environment: &'a BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
     /// The time that a program has between SIGTERM and SIGKILL: see [`VerifyPlace::GRACE`].
     pub grace: Period,
 }
 
-impl VerifyPlace<'_> {
+impl VerifyPlace {
     /// How long a program has to end that was asked to.
     pub const GRACE: Period = Period::from_seconds(5);
     /// How many checkouts a repository has at most, if the settings say nothing.
@@ -210,7 +210,7 @@ impl CouldNotRun {
 #[must_use]
 pub fn verify(
     request: &VerifyRequest<'_>,
-    place: &VerifyPlace<'_>,
+    place: &VerifyPlace,
     watch: &mut VerifyWatch<'_>,
 ) -> VerifyOutcome {
     match session::run(request, place, watch) {

@@ -18,7 +18,7 @@ use std::fs;
 /// One request while it is carried out.
 struct VerifySession<'s> {
     request: &'s VerifyRequest<'s>,
-    place: &'s VerifyPlace<'s>,
+    place: &'s VerifyPlace,
     places: &'s CheckoutPlaces,
     maker: CheckoutMaker<'s>,
     slot: CheckoutSlot,
@@ -35,11 +35,11 @@ struct JudgedTree {
 
 pub(super) fn run(
     request: &VerifyRequest<'_>,
-    place: &VerifyPlace<'_>,
+    place: &VerifyPlace,
     watch: &mut VerifyWatch<'_>,
 ) -> Result<RanVerification, CouldNotRun> {
     refuse_table(request)?;
-    let places = CheckoutPlaces::of(request.store, place.cache)?;
+    let places = CheckoutPlaces::of(request.store, &place.cache)?;
     let slot = places.take(&directory_of(request.task), request.name, watch)?;
     places.make_room(place.most);
     let environment: BTreeMap<String, String> = place.environment.clone();
@@ -273,8 +273,7 @@ impl VerifySession<'_> {
                 .tree_with(judged.tree, base, &is_protected)
                 .map_err(|error| refused(NotRun::Checkout, &error))?
         };
-        let name = VerificationName::new(format!("{}@base", self.request.name))
-            .map_err(|error| CouldNotRun::new(NotRun::Table, error.to_string()))?;
+        let name = self.request.name.protected();
         let tested = TestedCode::Tree { tree };
         if tree == judged.tree {
             return Ok(self.result(name, tested, run, names));

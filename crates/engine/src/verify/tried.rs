@@ -41,7 +41,7 @@ pub(super) struct TreeRun {
 /// A tree to run in a checkout.
 pub(super) struct TreeTrial<'t> {
     pub maker: &'t CheckoutMaker<'t>,
-    pub place: &'t VerifyPlace<'t>,
+    pub place: &'t VerifyPlace,
     pub slot: &'t CheckoutSlot,
     pub target: CheckoutTarget,
     /// A checkout whose caches a new one begins with.
@@ -75,7 +75,7 @@ impl TreeTrial<'_> {
             temporary: temporary.0,
             repository: request.store.layout().root(),
         };
-        let environment = environment(self.place.environment, table, &places);
+        let environment = environment(&self.place.environment, table, &places);
         let room = CommandRoom {
             directory: &self.slot.root,
             environment: &environment,
@@ -185,7 +185,7 @@ impl TreeTrial<'_> {
         let request = self.maker.request;
         let table = request.table;
         let files = copy_files(request.store, table, &placed.entries, &self.slot.root)?;
-        let given = keyed_digest(request.store, table, self.place.environment, &files)?;
+        let given = keyed_digest(request.store, table, &self.place.environment, &files)?;
         let setup = Setup {
             table,
             slot: self.slot,

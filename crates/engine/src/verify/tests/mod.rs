@@ -246,9 +246,9 @@ impl World {
         let mut environment = self.environment.clone();
         environment.extend(self.more.clone());
         let place = VerifyPlace {
-            cache: &cache,
+            cache,
             most: asked.most,
-            environment: &environment,
+            environment,
             grace: Period::from_milliseconds(200),
         };
         let verified = verify(
