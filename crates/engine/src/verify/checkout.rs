@@ -206,12 +206,7 @@ impl<'m> CheckoutMaker<'m> {
             tree: target.tree,
         };
         let keep = &self.request.table.keep;
-        prepare(&checkout.root, keep)?;
-        self.clone.place(&checkout, keep)?;
-        let entries = self.clone.entries(&checkout)?;
-        self.refuse_tracked_reports(&entries)?;
-        self.fill_pointers(&self.clone, &checkout, &entries, "")?;
-        self.clone.give_git(&checkout)?;
+        let entries = self.check_out(&self.clone, &checkout, keep, "")?;
         let mut placed = PlacedCode {
             checkout,
             entries,
@@ -234,21 +229,46 @@ impl<'m> CheckoutMaker<'m> {
         Ok(placed)
     }
 
-    fn refuse_tracked_reports(&self, entries: &[SeparateEntry]) -> Result<(), CouldNotRun> {
-        let reports: &Patterns = &self.request.table.report;
-        let tracked = entries.iter().find(|entry| reports.matches(&entry.path));
-        let Some(entry) = tracked else { return Ok(()) };
+    /// Makes the checkout of the whole or of a submodule hold its tree and the contents of its large files, and gives it a
+    /// git directory. `prefix` is its path in the whole, with `/` behind, or empty. Returns what git tracks in it.
+    fn check_out(
+        &self,
+        clone: &SeparateClone,
+        checkout: &SeparateCheckout,
+        keep: &[String],
+        prefix: &str,
+    ) -> Result<Vec<SeparateEntry>, CheckoutFault> {
+        prepare(&checkout.root, keep)?;
+        clone.place(checkout, keep)?;
+        let entries = clone.entries(checkout)?;
+        self.refuse_tracked_reports(&entries, prefix)?;
+        self.fill_pointers(clone, checkout, &entries, prefix)?;
+        clone.give_git(checkout)?;
+        Ok(entries)
+    }
+
+    fn refuse_tracked_reports(
+        &self,
+        entries: &[SeparateEntry],
+        prefix: &str,
+    ) -> Result<(), CouldNotRun> {
+        let reports = &self.request.table.report;
+        let is_report = |entry: &&SeparateEntry| reports.matches(&format!("{prefix}{}", entry.path));
+        let Some(entry) = entries.iter().find(is_report) else {
+            return Ok(());
+        };
         let message = format!(
-            "git tracks {}, which `report` names: a report must be written by the run",
+            "git tracks {prefix}{}, which `report` names: a report must be written by the run",
             entry.path
         );
+        let mut argv = vec!["git"];
+        let module = prefix.trim_end_matches('/');
+        if !module.is_empty() {
+            argv.extend(["-C", module]);
+        }
+        argv.extend(["rm", "--cached", &entry.path]);
         let mut why = CouldNotRun::new(NotRun::Table, message);
-        why.hint = Some(orch_base::Hint::run(&[
-            "git",
-            "rm",
-            "--cached",
-            &entry.path,
-        ]));
+        why.hint = Some(orch_base::Hint::run(&argv));
         Err(why)
     }
 
@@ -351,16 +371,13 @@ impl<'m> CheckoutMaker<'m> {
                 .filter(|below| below.starts_with('/'))
                 .map(str::to_owned)
                 .collect();
-            prepare(&checkout.root, &keep)?;
-            clone.place(&checkout, &keep)?;
-            let entries = clone.entries(&checkout)?;
-            self.fill_pointers(&clone, &checkout, &entries, &format!("{path}/"))?;
-            clone.give_git(&checkout)?;
+            let prefix = format!("{path}/");
+            let entries = self.check_out(&clone, &checkout, &keep, &prefix)?;
             let inside = ModulesAbove {
                 clone: &clone,
                 checkout: &checkout,
                 entries: &entries,
-                path: format!("{path}/"),
+                path: prefix,
                 git: git.unwrap_or_default(),
                 url,
             };

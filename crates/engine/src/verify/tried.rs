@@ -68,11 +68,10 @@ impl TreeTrial<'_> {
         if end_marked(&mark, self.place.grace) {
             tracing::warn!(%mark, "ended what a killed process had left in a checkout");
         }
-        let temporary = self.temporary()?;
-        let temporary = TemporaryPlace(&temporary);
+        let temporary = TemporaryPlace(self.temporary()?);
         let places = EnvironmentPlaces {
             checkout: &self.slot.root,
-            temporary: temporary.0,
+            temporary: &temporary.0,
             repository: request.store.layout().root(),
         };
         let environment = environment(&self.place.environment, table, &places);
@@ -96,7 +95,7 @@ impl TreeTrial<'_> {
             && base.root.is_dir()
         {
             let scratch = CommandRoom {
-                directory: temporary.0,
+                directory: &temporary.0,
                 environment: &environment,
                 grace: self.place.grace,
                 mark: &mark,
@@ -105,8 +104,8 @@ impl TreeTrial<'_> {
         }
         let mut placed = self.maker.place(self.slot, self.target, watch)?;
         let mut given = self.prepare(&placed, &room, log, watch)?;
-        let fence = self.fence(temporary.0, &environment, log, watch)?;
-        let masks = self.masks(&environment, temporary.0);
+        let fence = self.fence(&temporary.0, &environment, log, watch)?;
+        let masks = self.masks(&environment, &temporary.0);
         let mut tries = Vec::new();
         let mut failed_before: Vec<String> = Vec::new();
         let mut number = 1;
@@ -280,18 +279,18 @@ impl TreeTrial<'_> {
 }
 
 /// The directory for temporary files, removed in the end.
-struct TemporaryPlace<'p>(&'p Path);
+struct TemporaryPlace(PathBuf);
 
-impl TemporaryPlace<'_> {
+impl TemporaryPlace {
     fn empty(&self) -> Result<(), CouldNotRun> {
-        let emptied = remove_tree(self.0).and_then(|()| make(self.0));
-        emptied.map_err(|error| system(self.0, &error))
+        let emptied = remove_tree(&self.0).and_then(|()| make(&self.0));
+        emptied.map_err(|error| system(&self.0, &error))
     }
 }
 
-impl Drop for TemporaryPlace<'_> {
+impl Drop for TemporaryPlace {
     fn drop(&mut self) {
-        if let Err(error) = remove_tree(self.0) {
+        if let Err(error) = remove_tree(&self.0) {
             tracing::warn!(%error, "cannot remove temporary files");
         }
     }
