@@ -176,8 +176,8 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     "the same bytes are right",
                 ),
                 (
-                    "orch confirm t-1 junit --reason 'a rerun' --json",
-                    "for a program",
+                    "orch confirm t-1 --lost 'tests::old_*' --reason renamed",
+                    "tests that are gone on purpose",
                 ),
             ],
             [

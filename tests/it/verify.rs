@@ -1,7 +1,13 @@
 //! Verifications as a user runs them: on the committed code, recorded, and never green for the wrong reason.
 
-use crate::harness::{Ended, World};
+use crate::harness::{Ended, World, project};
+use orch_read::Schema;
 use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::thread::{self, sleep};
+use std::time::Duration;
 
 /// A workflow whose phase `test` is left by what a verification says.
 const WORKFLOW: &str = r#"# Verified
@@ -86,6 +92,15 @@ impl World {
     }
 }
 
+/// The schema has every member that `orch` writes, and no other.
+fn fits_its_schema(result: &Value) {
+    let path = project().join("system/schemas/verification.schema.json");
+    let text = fs::read_to_string(path).expect("a schema");
+    let schema = Schema::compile("verification", &text).expect("valid");
+    let problems = schema.validate(result);
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
 const WITH_REPORT: &str = "report = ['out/*.xml']";
 
 #[test]
@@ -101,6 +116,7 @@ fn what_orch_ran_itself_leads_on_and_stands_in_git() {
         .says("tests passed: 2 tests");
     assert_eq!(world.dirty(), "");
     let result = world.result();
+    fits_its_schema(&result);
     assert_eq!(result["predicate"]["result"], "PASSED");
     assert_eq!(
         result["subject"][0]["digest"]["gitCommit"],
@@ -139,6 +155,54 @@ fn a_failed_run_sends_the_task_back_and_says_which_test_failed_where() {
 }
 
 /// What decides is the committed code, whatever lies in the work tree, in the environment or in an old report.
+/// Tests that are named in a file, and all pass.
+const NAMED: &str = r#"mkdir -p out
+{ echo '<testsuite>'; while read name; do echo "<testcase classname='a' name='$name'/>"; done < src.txt; echo '</testsuite>'; } > out/junit.xml
+"#;
+
+#[test]
+fn a_test_that_is_lost_is_confirmed_until_it_is_seen_again() {
+    let world = World::verified(NAMED, WITH_REPORT);
+    let settings = world.read("orch.toml");
+    let settings = settings.replacen("[require]\n", "[require]\ntests_kept = true\n", 1);
+    world.write("orch.toml", settings);
+    world.commit("tests are kept");
+    // The base has the test `fine`, and the code has `better` in its place.
+    world
+        .verify(&["t"])
+        .succeeds()
+        .says("a.fine: passed at the base, and did not run now");
+    world
+        .orch(&["suggest", "t"])
+        .succeeds()
+        .says("1 test that passed at the base is gone: a.fine")
+        .says("orch confirm t --lost a.fine --reason WHY");
+    let confirm = |test: &str| world.orch(&["confirm", "t", "--lost", test, "--reason", "renamed"]);
+    confirm("b.*")
+        .ends(1)
+        .reports("no lost test is `b.*`")
+        .reports("a.fine");
+    confirm("a.*").succeeds();
+    world.orch(&["next", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    world
+        .orch(&["log", "t"])
+        .succeeds()
+        .says("1 test is gone on purpose: a.fine: renamed");
+    world.orch(&["audit"]).succeeds().says("claimed");
+    // In another phase, a run that sees the test again takes the confirmation back.
+    world
+        .orch(&["reopen", "t", "--to", "code", "--reason", "more"])
+        .succeeds();
+    let confirmed = || world.json("tasks/t/state.json")["run"]["confirmed_lost"].clone();
+    assert_eq!(confirmed(), serde_json::json!({"tests": ["a.fine"]}));
+    world.write("src.txt", "fine\nbetter\n");
+    world.commit("both");
+    world.verify(&["t", "tests"]).succeeds();
+    assert_eq!(confirmed(), Value::Null);
+    world.orch(&["audit"]).succeeds();
+}
+
 #[test]
 fn nothing_but_the_committed_code_makes_a_run_green() {
     let world = World::verified(CHECK, WITH_REPORT);
@@ -344,4 +408,142 @@ fn the_directory_for_temporary_files_is_that_of_the_caller() {
     let mut verify = world.orch_command(&["verify", "t"]);
     verify.env("TMPDIR", &chosen).env("CHOSEN", &chosen);
     world.end(verify.output().expect("orch runs")).succeeds();
+}
+
+/// Waits until something is so.
+fn until(what: &str, is_so: &dyn Fn() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    panic!("{what}");
+}
+
+#[test]
+fn what_a_killed_orch_has_started_ends_by_itself() {
+    let world = World::verified("", "");
+    let place = world.root().parent().expect("above").to_owned();
+    let note = |name: &str| format!("echo $$ > {}/{name}", place.display());
+    let inner = format!("setsid sh -c '{}; exec sleep 600' &", note("inner"));
+    world.write(
+        "check.sh",
+        format!("{inner}\n{}\nsleep 600\n", note("outer")),
+    );
+    world.commit("tests that hang");
+    let mut orch = world.orch_spawn(&["verify", "t"]);
+    let is_there =
+        |name: &str| fs::read_to_string(place.join(name)).is_ok_and(|it| it.ends_with('\n'));
+    until("it runs", &|| is_there("inner") && is_there("outer"));
+    let lives = |name: &str| world.lives(&format!("../{name}"));
+    assert!(lives("inner") && lives("outer"));
+    orch.kill().expect("killed");
+    orch.wait().expect("waited for");
+    until("they end", &|| !lives("inner") && !lives("outer"));
+}
+
+#[test]
+fn of_two_at_once_the_second_judges_what_is_there_after_its_wait() {
+    for is_changed in [false, true] {
+        let world = World::verified("", "");
+        let place = world.root().parent().expect("above").to_owned();
+        let at = |name: &str| place.join(name);
+        let script = format!(
+            "touch {0}/begun; while [ ! -e {0}/go ]; do sleep 0.05; done; echo x >> {0}/count\n",
+            place.display()
+        );
+        world.write("check.sh", script);
+        world.commit("tests that wait");
+        let first = world.orch_spawn(&["verify", "t"]);
+        until("the first runs", &|| at("begun").exists());
+        let mut second = world.orch_spawn(&["verify", "t"]);
+        let told = second.stderr.take().expect("a pipe");
+        let mut lines = BufReader::new(told).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("another process runs it; waiting")));
+        let attempts = fs::read_dir(world.path(".git/orch/verify")).expect("attempts");
+        for attempt in attempts.flatten() {
+            let text = fs::read_to_string(attempt.path()).expect("an attempt");
+            let known: Value = serde_json::from_str(&text).expect("JSON");
+            assert_eq!(known["standing"]["running"]["group"], first.id());
+        }
+        if is_changed {
+            world.write("src.txt", "more\n");
+            world.commit("more");
+        }
+        fs::write(at("go"), "").expect("written");
+        let first = first.wait_with_output().expect("ended");
+        let rest = thread::spawn(move || lines.count());
+        let second = second.wait_with_output().expect("ended");
+        rest.join().expect("read");
+        let said = String::from_utf8_lossy(&second.stdout).into_owned();
+        let runs = fs::read_to_string(at("count")).expect("a count");
+        assert!(second.status.success(), "{said}");
+        assert_eq!(first.status.success(), !is_changed);
+        assert_eq!(said.contains("stands as it is"), !is_changed, "{said}");
+        assert_eq!(runs.lines().count(), 1 + usize::from(is_changed));
+        let judged = world.result()["subject"][0]["digest"]["gitCommit"].clone();
+        assert_eq!(judged, world.git(&["rev-parse", "HEAD~1"]).trim());
+    }
+}
+
+#[test]
+fn one_job_of_ci_pushes_what_it_records_and_never_forces() {
+    let world = World::verified(CHECK, WITH_REPORT);
+    let push = || world.verify(&["--push"]);
+    push().ends(2).reports("the branch main has no upstream");
+    world.git(&["init", "-q", "--bare", "-b", "main", "../server.git"]);
+    world.git(&["remote", "add", "origin", "../server.git"]);
+    world.git(&["push", "-q", "-u", "origin", "main"]);
+    let tip = || world.git(&["-C", "../server.git", "rev-parse", "main"]);
+    push()
+        .succeeds()
+        .says("t: tests passed")
+        .says("pushed to main of origin");
+    assert_eq!(tip(), world.git(&["rev-parse", "HEAD"]));
+    push()
+        .succeeds()
+        .says("nothing was recorded, so nothing was pushed");
+    let hook = world.path("../server.git/hooks/pre-receive");
+    fs::write(&hook, "#!/bin/sh\necho not you >&2; exit 1\n").expect("written");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("set");
+    let change = |text: &str| {
+        world.write("src.txt", text);
+        world.commit(text.trim());
+    };
+    let before = tip();
+    change("a bug\n");
+    push()
+        .ends(1)
+        .says("a.two")
+        .says("not pushed to main of origin: ")
+        .says("not you");
+    assert_eq!(tip(), before);
+    // Somebody was first.
+    fs::remove_file(&hook).expect("removed");
+    world.git(&["clone", "-q", "../server.git", "../other"]);
+    world.git(&[
+        "-C",
+        "../other",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "first",
+    ]);
+    world.git(&["-C", "../other", "push", "-q", "origin", "main"]);
+    let before = tip();
+    world.orch(&["next", "t"]).succeeds();
+    change("fine again\n");
+    world.orch(&["next", "t"]).succeeds();
+    let overtaken = world.orch_json(&["verify", "t", "--push"]);
+    assert_eq!(overtaken["push"]["outcome"], "overtaken");
+    assert_eq!(overtaken["push"]["message"], before.trim());
+    assert_eq!(overtaken["verifications"][0]["outcome"], "passed");
+    assert_eq!(tip(), before);
+    // As CI checks out a merge.
+    world.git(&["checkout", "-q", "--detach"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    push().succeeds().says("HEAD is detached");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }

@@ -174,6 +174,16 @@ impl<'s> Index<'s> {
             .collect())
     }
 
+    /// The paths that the index has. Returns an error if git fails.
+    pub fn tracked(&self) -> Result<Vec<String>, Error> {
+        let listed = self.git.git(&["ls-files", "-z"], &[])?;
+        let paths = listed.split(|byte| *byte == 0);
+        Ok(paths
+            .filter(|path| !path.is_empty())
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect())
+    }
+
     /// Waits for one lock: the usual time, or not at all if the caller of a transaction waits.
     pub(super) fn patience(&self, usual: Duration) -> LockWait {
         LockWait::at_most(if self.wait.is_some() {

@@ -48,6 +48,7 @@ mod objects;
 mod pack;
 mod patch;
 mod pipe;
+mod push;
 mod read_index;
 mod recent;
 mod ref_tables;
@@ -92,6 +93,7 @@ pub use objects::Objects;
 use orch_base::{Diagnostic, Digest, Error, Patterns};
 use orch_files::io_error;
 pub use patch::patch;
+pub use push::{PushOutcome, Pushes, Upstream};
 pub use references::{BranchTip, Refs};
 pub use removals::{Removal, Removals};
 pub use separate::{
@@ -367,6 +369,15 @@ impl Store {
             refs: self.refs(),
             differences: &self.differences,
             walks: &self.walks,
+        }
+    }
+
+    /// Its pushes.
+    #[must_use]
+    pub fn pushes(&self) -> Pushes<'_> {
+        Pushes {
+            git: self.git(),
+            history: self.history(),
         }
     }
 

@@ -292,6 +292,19 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// A number of bytes in the largest unit that fits: `1.5 MB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    match UNITS.iter().find(|(_, length)| bytes >= *length) {
+        Some((unit, length)) => {
+            let tenths = bytes / (length / 10);
+            format!("{}.{} {unit}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} B"),
+    }
+}
+
 /// How long ago `since` is, in the largest unit that fits: `2 h ago`.
 #[must_use]
 pub fn ago(since: Timestamp, now: Timestamp) -> String {

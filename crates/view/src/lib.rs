@@ -86,7 +86,7 @@ pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
-pub use verify::{FailedTestView, VerificationLine, Verifications};
+pub use verify::{FailedTestView, PushLine, VerificationLine, Verifications};
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
     QuestionView, SendBackView, Suggestion, Suggestions,

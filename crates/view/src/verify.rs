@@ -22,6 +22,59 @@ pub struct Verifications {
     pub verifications: Vec<VerificationLine>,
     /// The steps that recorded the results.
     pub transitions: Vec<TransitionLine>,
+    /// What came of pushing them; null if that was not asked for.
+    pub push: Option<PushLine>,
+}
+
+/// What came of pushing what was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PushLine {
+    /// `overtaken` if the branch has moved meanwhile, `nothing` if nothing was recorded.
+    #[cfg_attr(test, schemars(extend("enum" = ["pushed", "overtaken", "refused", "nothing", "detached"])))]
+    pub outcome: &'static str,
+    /// The remote.
+    pub remote: Option<String>,
+    /// The full name of its branch.
+    pub branch: Option<String>,
+    /// Where the branch is now, or why the push was refused.
+    pub message: Option<String>,
+}
+
+impl PushLine {
+    /// One of nothing.
+    #[must_use]
+    pub fn of_none(outcome: &'static str) -> Self {
+        Self {
+            outcome,
+            remote: None,
+            branch: None,
+            message: None,
+        }
+    }
+
+    /// In a line for a terminal.
+    fn text(&self) -> String {
+        let remote = self.remote.as_deref().unwrap_or_default();
+        let branch = self.branch.as_deref().unwrap_or_default();
+        let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+        let message = self.message.as_deref().unwrap_or_default();
+        match self.outcome {
+            "pushed" => format!("pushed to {branch} of {remote}"),
+            "overtaken" => {
+                let tip: String = message.chars().take(10).collect();
+                format!(
+                    "not pushed: {branch} of {remote} has moved to {tip} meanwhile, and the results are of the code before"
+                )
+            }
+            "refused" => format!("not pushed to {branch} of {remote}: {message}"),
+            "detached" => "nothing was recorded or pushed: HEAD is detached; to record results, check out the branch: \
+                           `git checkout -B BRANCH origin/BRANCH`"
+                .to_owned(),
+            _ => "nothing was recorded, so nothing was pushed".to_owned(),
+        }
+    }
 }
 
 super::json::documents! {
@@ -33,6 +86,9 @@ super::json::documents! {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationLine {
+    /// The task, if orch has found it by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The name of its table, with `@base` behind it for the run with protected tests.
     pub name: String,
     /// What became of it: `due` if it was not run, `fresh` if its last result stands.
@@ -99,6 +155,7 @@ impl VerificationLine {
     #[must_use]
     pub fn of_none(name: &str, outcome: &'static str) -> Self {
         Self {
+            task: None,
             name: name.to_owned(),
             outcome,
             because: Vec::new(),
@@ -170,7 +227,9 @@ impl VerificationLine {
             "due" => "is due",
             outcome => outcome,
         };
-        let mut first = format!("{} {}", self.name, paint.paint(style, what));
+        let task = self.task.iter().map(|task| format!("{task}: "));
+        let task: String = task.collect();
+        let mut first = format!("{task}{} {}", self.name, paint.paint(style, what));
         if let Some(counts) = self.counts() {
             first.push_str(&format!(": {counts}"));
         }
@@ -295,6 +354,9 @@ impl Verifications {
                 "only committed code was judged: {} changed {files} not in it\n",
                 self.uncommitted
             ));
+        }
+        if let Some(push) = &self.push {
+            text.push_str(&format!("{}\n", push.text()));
         }
         text
     }

@@ -233,6 +233,10 @@ fn what_is_offered_is_the_request_that_does_it() {
             "orch confirm t plan --reason WHY",
             "/api/v1/tasks/t/confirm {\"artifact\":\"plan\"} reason",
         ),
+        (
+            "orch confirm t --lost a::b --reason WHY",
+            "/api/v1/tasks/t/confirm {\"lost\":\"a::b\"} reason",
+        ),
         ("orch approve t", "/api/v1/tasks/t/approve {} "),
         (
             "orch approve t --override WHY",

@@ -1,15 +1,20 @@
 //! `orch verify`: runs verifications of the project on exactly the code that is judged.
 
+mod push;
+
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui, threads};
 use orch_base::{Code, VerificationName, command};
 use orch_engine::apply::Writer;
 use orch_engine::drive::{self, VerifyEnd, VerifyOptions, VerifyPlan};
 use orch_engine::gather::transition_lines;
+use orch_engine::run::serve_as_janitor;
 use orch_engine::survey::{TaskRef, Workspace};
 use orch_engine::verify::{
     CouldNotRun, RanVerification, VerifyEvent, VerifyPart, VerifySubject, VerifyWatch,
 };
+use orch_view::layout::{counted, size};
 use orch_view::{Style, VerificationLine, Verifications};
+use push::Pushing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,6 +26,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// as `verified.NAME`.
 ///
 /// Without a name, runs those that are due. Without a task, runs those of orch.toml on HEAD and records nothing.
+///
+/// With `--push`, for CI: without a task, runs what is due of every task. What is recorded is pushed to the upstream of the
+/// branch, and never forced. Where that is refused, as for a fork, or where the branch has moved meanwhile, orch says so, and
+/// the exit code is that of the results all the same. On a detached HEAD nothing is recorded or pushed, and HEAD is verified.
 ///
 /// Exits with 1 if one failed, and with 5 if one could not run: that is no result, and is tried again on the same code only
 /// with --again.
@@ -41,9 +50,15 @@ pub struct VerifyArgs {
     /// Run nothing; print what is due, and how long it took the last time.
     #[arg(long, conflicts_with_all = ["fresh", "again"])]
     dry_run: bool,
+    /// Push what is recorded to the upstream of the branch.
+    #[arg(long, conflicts_with = "dry_run")]
+    push: bool,
     /// Remove the checkouts of this repository, with their caches.
-    #[arg(long, conflicts_with_all = ["all", "fresh", "again", "dry_run", "task"])]
+    #[arg(long, conflicts_with_all = ["all", "fresh", "again", "dry_run", "push", "task"])]
     clean: bool,
+    /// End what a process has left once it is gone; orch starts this itself.
+    #[arg(long, hide = true, value_name = "OWNER")]
+    janitor: Option<String>,
     /// Start what orch.toml names this time although nobody has trusted it.
     #[arg(long)]
     trust_once: bool,
@@ -52,46 +67,65 @@ pub struct VerifyArgs {
 }
 
 pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    if let Some(owner) = &args.janitor {
+        serve_as_janitor(owner);
+        return Ok(ExitCode::Fine);
+    }
     threads::require(threads::FEW)?;
     let workspace = context.workspace(ui)?;
     let writer = context.writer(&workspace);
     if args.clean {
-        let freed = drive::clean_checkouts(&writer)?;
-        ui.status(&format!("removed {freed} checkouts"));
-        return Ok(ExitCode::Fine);
+        return clean(&writer, ui);
     }
     let (task, names) = args.asked(&workspace, context)?;
     if args.trust_once {
         let words = ["orch", "verify", "--trust-once"];
         writer.authority().refuse_agent(&words)?;
     }
-    let options = VerifyOptions {
-        fresh: args.fresh,
-        again: args.again,
-        trust: args.trust_once,
+    let verifying = Verifying {
+        args,
+        writer: &writer,
+        context,
+        ui,
+        names: &names,
     };
-    let plan = drive::plan_verifications(&writer, task.as_ref(), &names, args.all)?;
+    let pushing = if args.push {
+        Some(Pushing::prepared(&workspace)?)
+    } else {
+        None
+    };
+    let is_named = task.is_some();
+    let tasks = match &pushing {
+        Some(pushing) => pushing.tasks(&workspace, task, &names)?,
+        None => vec![task],
+    };
     let mut answer = Verifications {
         repository: workspace.reader().repository()?,
-        task: task.as_ref().map(|task| task.id.to_string()),
-        commit: plan.head.to_string(),
-        uncommitted: plan.uncommitted,
+        task: None,
+        commit: String::new(),
+        uncommitted: 0,
         verifications: Vec::new(),
         transitions: Vec::new(),
+        push: None,
     };
-    let standing = plan.standing.iter();
-    answer
-        .verifications
-        .extend(standing.map(|name| VerificationLine::of_none(name.as_str(), "fresh")));
-    if args.dry_run {
-        answer
-            .verifications
-            .extend(plan.wanted.iter().map(|wanted| VerificationLine {
-                milliseconds: wanted.last,
-                ..VerificationLine::of_none(wanted.name.as_str(), "due")
-            }));
-    } else {
-        carry_out(&writer, &plan, &options, &mut answer, context, ui)?;
+    for task in &tasks {
+        let before = answer.verifications.len();
+        let is_stopped = verifying.task(task.as_ref(), &mut answer)?;
+        let id = task.as_ref().map(|task| task.id.to_string());
+        if tasks.len() == 1 {
+            answer.task.clone_from(&id);
+        }
+        if !is_named {
+            for line in &mut answer.verifications[before..] {
+                line.task.clone_from(&id);
+            }
+        }
+        if is_stopped {
+            break;
+        }
+    }
+    if let Some(pushing) = &pushing {
+        answer.push = Some(pushing.push(&workspace, !answer.transitions.is_empty())?);
     }
     if context.global.json {
         ui.document(&answer)?;
@@ -116,57 +150,106 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     })
 }
 
-/// Runs what is planned, one after the other, and adds to the answer what it gave.
-fn carry_out(
-    writer: &Writer<'_>,
-    plan: &VerifyPlan,
-    options: &VerifyOptions,
-    answer: &mut Verifications,
-    context: &Context,
-    ui: &Ui,
-) -> Result<(), Failure> {
-    let is_stopped = Arc::new(AtomicBool::new(false));
-    let stop = Arc::clone(&is_stopped);
-    context
-        .interrupts
-        .instead(move || stop.store(true, Ordering::Relaxed));
-    let wants_stop = || is_stopped.load(Ordering::Relaxed);
-    for wanted in &plan.wanted {
-        let mut shown = ShownVerification {
-            ui,
-            name: wanted.name.as_str(),
-            has_terminal: ui.live,
+/// Removes the checkouts that no process uses.
+fn clean(writer: &Writer<'_>, ui: &Ui) -> Result<ExitCode, Failure> {
+    let (removed, left) = drive::clean_checkouts(writer)?;
+    let bytes: u64 = removed.iter().map(|one| one.bytes).sum();
+    ui.status(&format!(
+        "removed {}, {}",
+        counted(removed.len(), "checkout"),
+        size(bytes)
+    ));
+    for one in left {
+        ui.status(&format!("{} is in use, and stays", one.path.display()));
+    }
+    Ok(ExitCode::Fine)
+}
+
+/// What is verified, and for whom.
+struct Verifying<'v> {
+    args: &'v VerifyArgs,
+    writer: &'v Writer<'v>,
+    context: &'v Context,
+    ui: &'v Ui,
+    names: &'v [VerificationName],
+}
+
+impl Verifying<'_> {
+    /// Verifies a task, or HEAD, and adds to the answer what that gave. Returns whether it was stopped.
+    fn task(&self, task: Option<&TaskRef>, answer: &mut Verifications) -> Result<bool, Failure> {
+        let plan = drive::plan_verifications(self.writer, task, self.names, self.args.all)?;
+        answer.commit = plan.head.to_string();
+        answer.uncommitted = plan.uncommitted;
+        let standing = plan.standing.iter();
+        answer
+            .verifications
+            .extend(standing.map(|name| VerificationLine::of_none(name.as_str(), "fresh")));
+        if !self.args.dry_run {
+            return self.carry_out(&plan, answer);
+        }
+        answer
+            .verifications
+            .extend(plan.wanted.iter().map(|wanted| VerificationLine {
+                milliseconds: wanted.last,
+                ..VerificationLine::of_none(wanted.name.as_str(), "due")
+            }));
+        Ok(false)
+    }
+
+    /// Runs what is planned, one after the other. Returns whether it was stopped.
+    fn carry_out(&self, plan: &VerifyPlan, answer: &mut Verifications) -> Result<bool, Failure> {
+        let options = VerifyOptions {
+            fresh: self.args.fresh,
+            again: self.args.again,
+            trust: self.args.trust_once,
         };
-        let ended = {
-            let mut watch = VerifyWatch {
-                wants_stop: &wants_stop,
-                hear: &mut |event| shown.hear(event),
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_stopped);
+        self.context
+            .interrupts
+            .instead(move || stop.store(true, Ordering::Relaxed));
+        let wants_stop = || is_stopped.load(Ordering::Relaxed);
+        for wanted in &plan.wanted {
+            let name = wanted.name.as_str();
+            let mut shown = ShownVerification {
+                ui: self.ui,
+                name,
+                has_terminal: self.ui.live,
             };
-            drive::verify_wanted(writer, plan, wanted, options, &mut watch)
-        };
-        ui.passed();
-        match ended? {
-            VerifyEnd::Ran(ran, applied) => {
-                answer.verifications.push(VerificationLine {
-                    log: Some(ran.log.display().to_string()),
-                    ..VerificationLine::of(&ran.result)
-                });
-                answer.verifications.extend(protected_line(&ran));
-                if let Some(applied) = applied {
-                    writer.renew_suggestion(&applied.sight)?;
-                    answer.transitions.extend(transition_lines(&applied));
+            let ended = {
+                let mut watch = VerifyWatch {
+                    wants_stop: &wants_stop,
+                    hear: &mut |event| shown.hear(event),
+                };
+                drive::verify_wanted(self.writer, plan, wanted, &options, &mut watch)
+            };
+            self.ui.passed();
+            match ended? {
+                VerifyEnd::Ran(ran, applied) => {
+                    answer.verifications.push(VerificationLine {
+                        log: Some(ran.log.display().to_string()),
+                        ..VerificationLine::of(&ran.result)
+                    });
+                    answer.verifications.extend(protected_line(&ran));
+                    if let Some(applied) = applied {
+                        self.writer.renew_suggestion(&applied.sight)?;
+                        answer.transitions.extend(transition_lines(&applied));
+                    }
+                }
+                VerifyEnd::CouldNotRun(why) => {
+                    answer.verifications.push(could_not_run(name, &why));
+                }
+                VerifyEnd::Stands => {
+                    let line = VerificationLine::of_none(name, "fresh");
+                    answer.verifications.push(line);
                 }
             }
-            VerifyEnd::CouldNotRun(why) => {
-                let line = could_not_run(wanted.name.as_str(), &why);
-                answer.verifications.push(line);
+            if wants_stop() {
+                return Ok(true);
             }
         }
-        if wants_stop() {
-            break;
-        }
+        Ok(false)
     }
-    Ok(())
 }
 
 /// The line of the run with protected tests, if there was one.

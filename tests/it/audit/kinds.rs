@@ -167,6 +167,7 @@ fn verify(world: &World, outcome: VerifiedOutcome, result: &Value) -> Detail {
         table: some("table"),
         rules: 1,
         base: None,
+        returned: Vec::new(),
         result: VerifiedResult { outcome, digest },
     })
 }
@@ -239,6 +240,7 @@ fn a_verification_is_held_against_its_parent_commit_and_its_result() {
         let is_base = why.contains("base");
         let mut result = honest();
         let mut event = Verification {
+            returned: Vec::new(),
             name: tests.clone(),
             code,
             table,

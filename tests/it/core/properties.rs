@@ -248,6 +248,7 @@ fn verification() -> impl Strategy<Value = Verification> {
             table,
             rules,
             base,
+            returned: Vec::new(),
             result,
         })
 }
@@ -338,6 +339,7 @@ fn entry() -> impl Strategy<Value = HistoryEntry> {
         .prop_map(
             |(seq, at, from, to, kind, reason, (who, artifact), detail, (generation, others))| {
                 HistoryEntry {
+                    lost: orch_core::decide::LostTests::new(),
                     version: orch_core::decide::RecordVersion::CURRENT,
                     files: orch_core::decide::NotedFiles::new(),
                     inputs: None,

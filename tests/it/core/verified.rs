@@ -4,8 +4,9 @@ use super::world::{World, compiled};
 use orch_base::{Code, Digest, ObjectFormat, TaskId, VerificationName};
 use orch_core::decide::{
     Circumstances, Decision, Detail, DetailStep, Do, DueVerification, Facts, Inputs, LastRun,
-    Recorded, Require, RequireVerified, ResultFile, Standing, State, Verdict, VerificationAttempt,
-    VerifiedFact, apply, detailed, duty, evaluate, evaluate_here, replay,
+    LostTests, Recorded, Require, RequireVerified, ResultFile, Standing, State, Verdict,
+    VerificationAttempt, VerifiedFact, apply, confirm_lost, detailed, duty, evaluate,
+    evaluate_here, join, lost_tests, replay,
 };
 use orch_core::verification::{
     BaseTests, CommandEnd, FailedTest, FoundBy, NotPassed, RULES, TestCounts, TestNames,
@@ -97,6 +98,7 @@ pub struct Run {
     known: &'static [&'static str],
     lost: &'static [&'static str],
     flaky: &'static [&'static str],
+    returned: &'static [&'static str],
 }
 
 /// One that passed.
@@ -108,6 +110,7 @@ pub const GREEN: Run = Run {
     known: &[],
     lost: &[],
     flaky: &[],
+    returned: &[],
 };
 
 fn texts(words: &[&str]) -> Vec<String> {
@@ -182,6 +185,8 @@ impl Run {
                 uncommitted: 0,
                 leftovers: Vec::new(),
                 changed: Vec::new(),
+                created: Vec::new(),
+                created_more: 0,
                 given: None,
                 milliseconds: 12,
                 base: Some(base),
@@ -294,6 +299,7 @@ impl Verified {
             table: result.run.table,
             rules: RULES,
             base: None,
+            returned: texts(run.returned),
             result: VerifiedResult {
                 outcome: result.run.outcome,
                 digest: digest(&text),
@@ -642,6 +648,85 @@ fn what_is_required_of_verifications_keeps_a_task_where_it_is() {
             .any(|text| text.contains("nobody but the writer"));
         assert_eq!(is_unvouched, table.is_none());
     }
+}
+
+#[test]
+fn a_lost_test_holds_until_the_plan_names_it_or_a_person_confirms_it() {
+    let machine = MACHINE.replace(
+        "title = \"Machine\"",
+        "title = \"Machine\"\nnames = \"work.data.names\"",
+    );
+    let mut task = Verified::in_test(&machine, Some("t1"), with(RequireVerified::No, true));
+    task.world.write("work.json", r#"{"names": ["planned"]}"#);
+    let red = Run {
+        lost: &["a::l", "a::m", "planned"],
+        ..GREEN
+    };
+    task.ran(&red);
+    let decision = task.decide();
+    assert_eq!(words(&decision), "agent: the tests that are gone");
+    let offered = decision.options.iter().find(|one| one.id == "confirm");
+    assert_eq!(
+        offered.expect("an option").argv,
+        [
+            "orch", "confirm", "t-1", "--lost", "a::l", "--reason", "WHY"
+        ]
+    );
+    let told = |what: &str, decision: &Decision| {
+        let mut remarks = decision.remarks.iter();
+        remarks.any(|remark| remark.ends_with(what))
+    };
+    assert!(told("skipped, as the plan says: planned", &decision));
+    assert!(told("skipped: a::l, a::m", &decision));
+    let workflow = Arc::clone(&task.world.workflow);
+    let lost = |task: &Verified, text: &str| {
+        lost_tests(&workflow, &task.world.known(), &task.facts(), text)
+    };
+    for text in ["planned", "b*", ""] {
+        let refused = lost(&task, text).expect_err("refused");
+        assert_eq!(refused.code(), Code::NotLost, "{text}");
+    }
+    let one = LostTests::from([(name("tests"), texts(&["a::m"]))]);
+    assert_eq!(lost(&task, "a::m"), Ok(one));
+    let both = lost(&task, "a::*").expect("two");
+
+    // The record says which they were, and the rules yield exactly that.
+    let before = task.world.recorded();
+    let known = task.world.known();
+    let facts = task.facts();
+    let step = confirm_lost(&workflow, &known, &facts, &both, "renamed").expect("a step");
+    let stamp = task.world.stamp();
+    let after = apply(&workflow, &known, &facts, &step, &stamp);
+    let entry = after.history.last().expect("an entry");
+    let said = "2 tests are gone on purpose: a::l, a::m: renamed";
+    assert_eq!(entry.reason, said);
+    let replayed = replay(&workflow, &before, &facts, entry, Some(&after)).expect("it follows");
+    assert_eq!(replayed.standing, Standing::Claimed);
+    let mut forged = (**entry).clone();
+    forged.lost = LostTests::from([(name("tests"), texts(&["planned"]))]);
+    assert!(replay(&workflow, &before, &facts, &forged, None).is_err());
+    task.world.record(&[after]);
+    let confirmed = |task: &Verified| task.world.known().run.confirmed_lost;
+    assert_eq!(confirmed(&task), both);
+    let decision = task.decide();
+    assert_eq!(words(&decision), "to accept");
+    assert!(told("as a person has confirmed: a::l, a::m", &decision));
+
+    // It holds until a run sees the test again, also on another branch.
+    task.ran(&red);
+    assert_eq!(words(&task.decide()), "to accept");
+    let base = task.world.known();
+    task.ran(&Run {
+        returned: &["a::l"],
+        ..GREEN
+    });
+    let seen = task.world.known();
+    let joined = join(&workflow, Some(&base), &base, &seen).expect("joined");
+    let left = LostTests::from([(name("tests"), texts(&["a::m"]))]);
+    assert_eq!(joined.run.confirmed_lost, left);
+    task.ran(&red);
+    assert_eq!(words(&task.decide()), "agent: the tests that are gone");
+    assert_eq!(confirmed(&task), left);
 }
 
 #[test]

@@ -579,6 +579,10 @@ codes! {
          an agent in the same turn of a run, wrote both, or nobody saw who wrote the verdict.",
         "Have another person or another turn give the verdict, as the hint says. If nobody saw who wrote it, `orch \
          approve`, a run, or a commit of its own gives it a known writer.";
+    NoUpstream = "no-upstream", Usage,
+        "The branch has no upstream, so there is nowhere to push.",
+        "`orch verify --push` pushes what it records to the upstream of the branch.",
+        "Run `git branch --set-upstream-to REMOTE/BRANCH`; in CI, `git checkout -B BRANCH origin/BRANCH` sets it.";
     NotJunit = "not-junit", Finding,
         "A file is not a JUnit report.",
         "Its root element is neither `testsuites` nor `testsuite`. If orch recognises the format, the finding names \
@@ -588,6 +592,11 @@ codes! {
         "`orch serve` was asked to listen on an address that other machines can reach.",
         "`--listen` names an address that is not a loopback address.",
         "Listen on `127.0.0.1`, or add `--public` if other machines should reach the server.";
+    NotLost = "not-lost", No,
+        "No lost test has this name.",
+        "`orch confirm --lost` names tests that passed at the base and are missing or skipped in the last result. One that \
+         the plan names, or that was confirmed before, is not lost.",
+        "Run `orch suggest TASK`, which lists them. `*` stands for any text in a name.";
     NotPresent = "not-present", No,
         "The artifact has no file.",
         "`orch confirm` can only confirm a file that exists.",

@@ -2,6 +2,7 @@
 
 use super::data::{bound, set_pointer};
 use super::derive::{SeenArtifact, look, seen_of};
+use super::lost::{add_confirmed, is_confirmed, keep_confirmed};
 use super::scope::TaskScope;
 use super::standing::{is_noted_early, is_spent};
 use super::writer::{NewWriters, keep_writers, new_writers};
@@ -130,7 +131,10 @@ pub fn apply(
         }
         match transition.kind {
             Kind::Create => {}
-            Kind::Confirm => confirm(workflow, transition, &mut next),
+            Kind::Confirm => {
+                confirm(workflow, transition, &mut next);
+                add_confirmed(&mut next.run.confirmed_lost, &transition.lost);
+            }
             kind if kind.stays() => stay(transition, seq, stamp, &mut next),
             _ => {
                 let stepping = Stepping {
@@ -229,6 +233,11 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
         }
     }
     let verified = state.run.verified.clone();
+    // What ran again since counts as lost once more.
+    let mut confirmed_lost = before.run.confirmed_lost.clone();
+    keep_confirmed(&mut confirmed_lost, |name, test| {
+        is_confirmed(&state.run.confirmed_lost, name, test)
+    });
     State {
         title: state.title.clone(),
         history: state.history.clone(),
@@ -238,6 +247,7 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
         holder: state.holder.clone(),
         run: RunRecord {
             verified,
+            confirmed_lost,
             ..before.run
         },
         ..before
@@ -262,6 +272,9 @@ fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut 
                 result,
             };
             next.run.verified.insert(run.name.clone(), verified);
+            keep_confirmed(&mut next.run.confirmed_lost, |name, test| {
+                *name != run.name || !run.returned.contains(test)
+            });
         }
         Detail::Approve(said) => {
             // The file that says the same is not part of what it rests on.
@@ -318,6 +331,7 @@ fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) ->
             .confirm
             .as_ref()
             .map(|(artifact, _)| artifact.clone()),
+        lost: transition.lost.clone(),
         action: transition.action.clone(),
         performance: stamp.performance.clone(),
         detail: transition.detail.clone(),

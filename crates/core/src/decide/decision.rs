@@ -1,8 +1,8 @@
 //! What the rules say about one task now, and everything that led to it.
 
 use super::{
-    CodeBase, Detail, DueVerification, ExecutorTrace, FileWriter, Ground, RecordVersion, RestsOn,
-    SendBack, State,
+    CodeBase, Detail, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests, RecordVersion,
+    RestsOn, SendBack, State,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use orch_base::{
@@ -170,6 +170,8 @@ pub struct Transition {
     pub waive: Vec<ArtifactName>,
     /// For a confirmation: the artifact, and the digests that count again.
     pub confirm: Option<(ArtifactName, Vec<Digest>)>,
+    /// For a confirmation that tests are gone on purpose: these tests.
+    pub lost: LostTests,
     /// What a move to a good end rests on.
     pub rests_on: Vec<RestsOn>,
     /// The commit that tells the commits of the task from those of others, if that decided.
@@ -198,6 +200,7 @@ impl Transition {
             set: Vec::new(),
             waive: Vec::new(),
             confirm: None,
+            lost: LostTests::new(),
             rests_on: Vec::new(),
             base: None,
             by_human: false,
@@ -246,7 +249,7 @@ words! {
         Rollback = "rollback",
         /// A person reopened a finished task.
         Reopen = "reopen",
-        /// A person confirmed that unchanged content is correct.
+        /// A person confirmed that unchanged content is correct, or that tests are gone on purpose.
         Confirm = "confirm",
         /// The result of an action was accepted.
         Run = "run",

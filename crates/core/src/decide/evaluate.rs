@@ -7,7 +7,6 @@ use super::evaluation::{Evaluation, choice};
 use super::grounds::outdated_in_words;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
-use super::verified::TaskVerifications;
 use super::ways_out::{to_archive, ways_out};
 use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
@@ -390,7 +389,7 @@ impl Evaluation<'_> {
             return None;
         }
         let fired = self.rules().decisive(&self.scope())?;
-        if TaskVerifications::of(self).hold(fired.rule).is_some() {
+        if self.verifications().hold(fired.rule).is_some() {
             return None;
         }
         match fired.verdict {
@@ -409,7 +408,7 @@ impl Evaluation<'_> {
     /// neither keeps it from anything.
     pub(super) fn held(&self) -> Option<PhaseId> {
         let fired = self.rules().decisive(&self.scope())?;
-        let is_held = TaskVerifications::of(self).hold(fired.rule).is_some();
+        let is_held = self.verifications().hold(fired.rule).is_some();
         match fired.verdict {
             Verdict::Transition(due) if is_held || self.grounds().dependence_of(&due).is_some() => {
                 Some(due.to)
@@ -462,9 +461,7 @@ impl Evaluation<'_> {
         self.note_lost(&mut decision);
         let found = self.grounds().ground_findings(&decision.grounds);
         decision.diagnostics.extend(found);
-        decision
-            .diagnostics
-            .extend(TaskVerifications::of(self).findings());
+        decision.diagnostics.extend(self.verifications().findings());
         let unmet = self.broken_needs(&self.phase.needs, &[]);
         if !unmet.is_empty() {
             self.inconsistent(&mut decision, &self.phase.id, unmet);
@@ -475,13 +472,13 @@ impl Evaluation<'_> {
         }
         let fired = self.rules().try_rules(&scope, &mut decision);
         match fired {
-            Some(fired) => match TaskVerifications::of(self).hold(fired.rule) {
+            Some(fired) => match self.verifications().hold(fired.rule) {
                 Some(hold) => hold.apply(fired.rule, &mut decision),
                 None => self.apply_outcome(fired, &mut decision),
             },
             None => expect::nothing_fired(self, &mut decision),
         }
-        TaskVerifications::of(self).await_due(&mut decision);
+        self.verifications().await_due(&mut decision);
         self.grounds().report_fallen(&mut decision);
         decision
     }
@@ -494,7 +491,7 @@ impl Evaluation<'_> {
             Vec::new()
         } else {
             let mut remarks = self.grounds().remarks_on_writers();
-            remarks.extend(TaskVerifications::of(self).remarks());
+            remarks.extend(self.verifications().remarks());
             remarks
         };
         let Some(guard) = &self.phase.remarks else {

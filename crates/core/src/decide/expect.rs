@@ -5,7 +5,6 @@ use super::evaluation::{Evaluation, choice, confirming};
 use super::nearest_rule::by_nearness;
 use super::order::onward;
 use super::rules::{join, saw};
-use super::verified::TaskVerifications;
 use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question,
     QuestionField, Truth, Verdict, WHY, signalled,
@@ -354,7 +353,7 @@ fn unmet(evaluation: &Evaluation<'_>, decision: &Decision) -> Vec<Expectation> {
 
 /// Whether `orch` runs itself what the files of an output say.
 fn is_verified(evaluation: &Evaluation<'_>, artifact: &ArtifactName) -> bool {
-    let verifications = TaskVerifications::of(evaluation);
+    let verifications = evaluation.verifications();
     verifications
         .in_place_of(evaluation.phase, artifact)
         .is_some()
@@ -400,7 +399,7 @@ pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
             .options
             .push(choice("rollback", argv, Owner::Human, effect));
         evaluation.ruling_options(decision);
-        if evaluation.waits_for_ruling(decision) {
+        if waits_for_ruling(evaluation, decision) {
             let argv = ["orch", "approve", task, "--override", WHY];
             let effect = "approve although its evidence no longer stands";
             decision
@@ -409,7 +408,7 @@ pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
         }
         return;
     }
-    if evaluation.waits_for_ruling(decision) {
+    if waits_for_ruling(evaluation, decision) {
         evaluation.ruling_options(decision);
         if !decision.options.is_empty() {
             return;
@@ -478,6 +477,9 @@ pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
             .options
             .push(confirming(&evaluation.facts.task, &artifact));
     }
+    decision
+        .options
+        .extend(evaluation.verifications().confirming_lost());
     let Some(onward) = onward(evaluation.workflow, evaluation.phase) else {
         return;
     };
@@ -494,6 +496,11 @@ pub(super) fn options(evaluation: &Evaluation<'_>, decision: &mut Decision) {
     }
 }
 
+/// Whether a person has to decide, and not only may.
+fn waits_for_ruling(evaluation: &Evaluation<'_>, decision: &Decision) -> bool {
+    decision.transition().is_some() || evaluation.phase.owner == Owner::Human
+}
+
 /// The value that is offered for a place of the data.
 fn value_at<'v>(values: &'v [(String, Value)], pointer: &str) -> Option<&'v Value> {
     let (_, value) = values.iter().find(|(known, _)| known == pointer)?;
@@ -501,11 +508,6 @@ fn value_at<'v>(values: &'v [(String, Value)], pointer: &str) -> Option<&'v Valu
 }
 
 impl Evaluation<'_> {
-    /// Whether a person has to decide, and not only may.
-    fn waits_for_ruling(&self, decision: &Decision) -> bool {
-        decision.transition().is_some() || self.phase.owner == Owner::Human
-    }
-
     /// The commands by which a person decides, one each way, the due one first.
     fn ruling_options(&self, decision: &mut Decision) {
         let due = decision.transition().map(|due| due.to.clone());

@@ -9,7 +9,6 @@ use super::evaluation::Evaluation;
 use super::planned::PlannedPaths;
 use super::rules::join;
 use super::state::Actor;
-use super::verified::TaskVerifications;
 use super::{BrokenNeed, Decision, NamedVersion, RecordVersion, State, Verdict};
 use crate::workflow::{APPROVALS, Artifact, Phase, VERIFIED, Workflow};
 use orch_base::{ArtifactName, Code, Diagnostic, Digest, Hint, PhaseId, RepoPath};
@@ -181,7 +180,7 @@ impl Grounds<'_> {
                 &self.evaluation.phase.id,
                 &phase.id,
             ) {
-                let verifications = TaskVerifications::of(&self.evaluation);
+                let verifications = self.evaluation.verifications();
                 if verifications.in_place_of(phase, &artifact).is_some() {
                     continue;
                 }
@@ -488,7 +487,7 @@ impl Grounds<'_> {
             })
         });
         let mut rests_on: Vec<RestsOn> = rests_on.collect();
-        for (name, digest) in TaskVerifications::of(&self.evaluation).rested_on() {
+        for (name, digest) in self.evaluation.verifications().rested_on() {
             // Names of verifications may have other signs.
             let identifier: String = name
                 .as_str()

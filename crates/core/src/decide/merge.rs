@@ -4,11 +4,12 @@
 //! side used up stays used up; then the rules evaluate the merged artifacts. So a verdict that was sent back
 //! on one branch never returns through a merge, and whatever both sides changed is reviewed again.
 
+use super::lost::{add_confirmed, is_confirmed, keep_confirmed};
 use super::rules::join as listed;
 use super::{
-    Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, NotedFiles,
-    RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified, WorkflowRef,
-    document, history_value,
+    Actor, ActorStatus, Approving, ERRORS_WINDOW, HistoryEntry, Holder, Kind, Lapsed, LostTests,
+    NotedFiles, RecordVersion, Relations, RunRecord, Stamp, State, Tally, Transition, Verified,
+    WorkflowRef, document, history_value,
 };
 use crate::workflow::{Phase, Workflow};
 use orch_base::{
@@ -191,6 +192,7 @@ pub fn choose(
         rests_on: Vec::new(),
         base: None,
         confirmed: None,
+        lost: LostTests::new(),
         action: None,
         performance: None,
         detail: None,
@@ -497,6 +499,7 @@ impl Merging<'_> {
             chosen: lead.chosen.clone(),
             actions,
             verified: verified(&base, lead, other),
+            confirmed_lost: confirmed_lost(&base, lead, other),
         }
     }
 
@@ -678,6 +681,17 @@ fn verified(
         }
     }
     verified
+}
+
+/// The lost tests that people have confirmed on either side, unless a run on the other side has seen them again.
+fn confirmed_lost(base: &RunRecord, lead: &RunRecord, other: &RunRecord) -> LostTests {
+    let mut all = lead.confirmed_lost.clone();
+    add_confirmed(&mut all, &other.confirmed_lost);
+    keep_confirmed(&mut all, |name, test| {
+        let is_in = |run: &RunRecord| is_confirmed(&run.confirmed_lost, name, test);
+        !is_in(base) || (is_in(lead) && is_in(other))
+    });
+    all
 }
 
 /// What both sides recorded of each artifact. If both changed it, `both` says what is kept.

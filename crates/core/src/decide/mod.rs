@@ -25,6 +25,7 @@ mod grounds;
 mod import;
 mod independence;
 mod inputs;
+mod lost;
 mod merge;
 mod nearest_rule;
 mod not_enabled;
@@ -86,6 +87,7 @@ pub use facts::{Facts, FileFact, OwnFile, ResultFile, STALE_STATE, VerifiedFact}
 pub use grounds::{Ground, RestsOn, judged_before};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};
 pub use inputs::{Inputs, Require, RequireVerified};
+pub use lost::{LostTests, confirm_lost, lost_tests};
 pub use merge::{Conflict, choose, join, merging, rename_side};
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};

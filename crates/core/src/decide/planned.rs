@@ -1,10 +1,12 @@
 //! The paths that a plan names, as the workflow says by `names`.
 
 use super::derive::look;
+use super::evaluation::Evaluation;
 use super::order::current;
 use super::scope::TaskScope;
+use super::verified::TaskVerifications;
 use super::{Facts, Recorded};
-use crate::workflow::Workflow;
+use crate::workflow::{VERIFIED, Workflow};
 use orch_base::{Patterns, RepoPath};
 use serde_json::Value;
 
@@ -65,4 +67,34 @@ pub fn planned_paths(workflow: &Workflow, recorded: &Recorded, facts: &Facts) ->
         .ok()
         .and_then(|value| PlannedPaths::of(&value))
         .unwrap_or_default()
+}
+
+impl<'a> Evaluation<'a> {
+    /// The verifications of the task.
+    pub(super) fn verifications(&self) -> TaskVerifications<'a> {
+        TaskVerifications::of(self, named_by_plan)
+    }
+}
+
+/// What the plan names. An expression that reads verifications cannot account for what they have lost.
+fn named_by_plan(evaluation: &Evaluation<'_>) -> Vec<String> {
+    let Evaluation {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen,
+    } = *evaluation;
+    let usable = workflow.names.as_ref().filter(|names| {
+        let read = workflow.reads(names);
+        read.iter().all(|chain| chain[0] != VERIFIED)
+    });
+    let Some(names) = usable else {
+        return Vec::new();
+    };
+    let attempt = state.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, seen, state, &phase.id, attempt, facts);
+    let value = names.value(&scope).ok();
+    let planned = value.and_then(|value| PlannedPaths::of(&value));
+    planned.map(|planned| planned.texts).unwrap_or_default()
 }

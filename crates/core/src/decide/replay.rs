@@ -7,12 +7,14 @@ use super::approvals::said_again;
 use super::derive::look;
 use super::evaluate::yielded;
 use super::evaluation::Evaluation;
+use super::lost::confirmed_in_words;
 use super::not_enabled::part_looks_at_files;
+use super::order::why_after;
 use super::rederive::{rederive, refuse_in_any_case};
 use super::{
     Facts, HistoryEntry, Inputs, Kind, Original, RecordVersion, Recorded, Stamp, Standing, State,
-    Transition, Truth, adopt, apply, confirm, document, evaluate, initial_state, is_original,
-    override_to, reopen, rollback,
+    Transition, Truth, adopt, apply, confirm, confirm_lost, document, evaluate, initial_state,
+    is_original, override_to, reopen, rollback,
 };
 use crate::workflow::{Outcome, Workflow};
 use orch_base::pointer::child;
@@ -481,6 +483,11 @@ fn ordered(
         (Kind::Reopen, _) => reopen(workflow, state, facts, to, reason),
         (Kind::Confirm, Some(artifact)) => {
             confirm(workflow, state, facts, artifact.as_str(), reason)
+        }
+        (Kind::Confirm, None) if !entry.lost.is_empty() => {
+            let reason = why_after(reason, &confirmed_in_words(&entry.lost));
+            let reason = reason.unwrap_or_default();
+            confirm_lost(workflow, state, facts, &entry.lost, reason)
         }
         (Kind::Merge, _) => return Err(disproof(entry, "no branches were joined here".to_owned())),
         _ => {

@@ -1,7 +1,6 @@
 //! Tries the rules of a phase in document order and records what each one read and yields.
 
 use super::evaluation::Evaluation;
-use super::verified::TaskVerifications;
 use super::{
     Decision, Evidence, GuardPart, Kind, Move, RestsOn, Transition, Tried, Truth, Verdict,
 };
@@ -421,7 +420,7 @@ impl<'a> Rules<'a> {
         let names = self.rests_on(rule, target, grounds);
         let mut evidence = self.evaluation.evidence(&names);
         if self.reads(rule, VERIFIED) && !self.evaluation.workflow.has_own(VERIFIED) {
-            evidence.extend(TaskVerifications::of(&self.evaluation).evidence());
+            evidence.extend(self.evaluation.verifications().evidence());
         }
         evidence
     }

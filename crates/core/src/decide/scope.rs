@@ -3,7 +3,6 @@
 use super::derive::{SeenArtifact, file_value};
 use super::evaluation::Evaluation;
 use super::state_document::document;
-use super::verified::TaskVerifications;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
 use crate::workflow::{APPROVALS, Guard, VERIFIED, Workflow};
@@ -120,8 +119,9 @@ impl<'a> TaskScope<'a> {
             seen: self.seen,
         };
         let known = name.and_then(|name| {
-            let value =
-                TaskVerifications::of(&evaluation).value(&VerificationName::new(name).ok()?);
+            let value = evaluation
+                .verifications()
+                .value(&VerificationName::new(name).ok()?);
             Some((name.clone(), value))
         });
         Value::Object(known.into_iter().collect())

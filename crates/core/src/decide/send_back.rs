@@ -3,7 +3,6 @@
 use super::derive::SeenArtifact;
 use super::evaluation::Evaluation;
 use super::scope::TaskScope;
-use super::verified::TaskVerifications;
 use super::{Evidence, FileFact, HistoryEntry, Kind};
 use orch_base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
@@ -77,7 +76,7 @@ impl Evaluation<'_> {
                 omitted += 1;
             }
         }
-        for (evidence, values) in TaskVerifications::of(self).objections(entry) {
+        for (evidence, values) in self.verifications().objections(entry) {
             for value in values {
                 if issues.len() == MOST_ISSUES {
                     omitted += 1;

@@ -1,7 +1,7 @@
 //! The recorded state of a task as the core sees it; [`crate::record`] defines its file format.
 
 use super::{
-    CodeBase, Detail, Holder, Kind, Mode, NotedFile, NotedFiles, Original, OtherTask,
+    CodeBase, Detail, Holder, Kind, LostTests, Mode, NotedFile, NotedFiles, Original, OtherTask,
     RecordVersion, Relations, RestsOn, Ruling, Written, former_id,
 };
 use crate::verification::{VerifiedCode, VerifiedOutcome};
@@ -105,6 +105,9 @@ pub struct RunRecord {
     /// The last result of each verification.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub verified: BTreeMap<VerificationName, Verified>,
+    /// The lost tests that people have confirmed, until a run sees them again.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub confirmed_lost: LostTests,
 }
 
 /// The last result of a verification.
@@ -302,6 +305,9 @@ pub struct HistoryEntry {
     /// For a confirmation: the artifact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<ArtifactName>,
+    /// For a confirmation that tests are gone on purpose: these tests.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lost: LostTests,
     /// The action that the transition records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionName>,

@@ -61,22 +61,37 @@ pub(super) struct VerificationHold {
     owner: Owner,
 }
 
+/// The tests of a verification that passed at the base and are gone.
+#[derive(Default)]
+pub(super) struct GoneTests<'a> {
+    /// Nothing accounts for them.
+    pub lost: Vec<&'a String>,
+    /// The plan names them.
+    pub planned: Vec<&'a String>,
+    /// A person has confirmed them.
+    pub confirmed: Vec<&'a String>,
+}
+
 /// The verifications of a task.
 #[derive(Clone, Copy)]
 pub(super) struct TaskVerifications<'a> {
-    evaluation: Evaluation<'a>,
+    pub(super) evaluation: Evaluation<'a>,
+    /// Yields what the plan names, when it is asked for.
+    named_by_plan: NamedByPlan,
 }
+
+/// What yields the texts by which the plan names paths and tests.
+pub(super) type NamedByPlan = fn(&Evaluation<'_>) -> Vec<String>;
 
 impl<'a> TaskVerifications<'a> {
     /// The verifications of the task that is evaluated.
-    pub(super) fn of(evaluation: &Evaluation<'a>) -> Self {
+    pub(super) fn of(evaluation: &Evaluation<'a>, named_by_plan: NamedByPlan) -> Self {
         Self {
             evaluation: *evaluation,
+            named_by_plan,
         }
     }
-}
 
-impl TaskVerifications<'_> {
     /// The verification that says in a phase what the files of an artifact would say, so that they do not count.
     pub(super) fn in_place_of(
         &self,
@@ -87,11 +102,11 @@ impl TaskVerifications<'_> {
         self.evaluation.facts.replaces(artifact, phase)
     }
 
-    fn fact(&self, name: &VerificationName) -> Option<&VerifiedFact> {
+    fn fact(&self, name: &VerificationName) -> Option<&'a VerifiedFact> {
         self.evaluation.facts.verified.get(name)
     }
 
-    fn recorded(&self, name: &VerificationName) -> Option<&Verified> {
+    fn recorded(&self, name: &VerificationName) -> Option<&'a Verified> {
         self.evaluation.state.run.verified.get(name)
     }
 
@@ -145,7 +160,7 @@ impl TaskVerifications<'_> {
     }
 
     /// The last result, if its file is as its event says, and says the same.
-    fn result(&self, name: &VerificationName) -> Option<&VerificationResult> {
+    pub(super) fn result(&self, name: &VerificationName) -> Option<&'a VerificationResult> {
         let recorded = self.recorded(name)?;
         match &self.fact(name)?.file {
             ResultFile::Result { digest, result } if *digest == recorded.result => {
@@ -300,7 +315,7 @@ impl TaskVerifications<'_> {
         if !require.tests_kept {
             return None;
         }
-        let lost: Vec<&String> = names.iter().flat_map(|name| self.lost(name)).collect();
+        let lost: Vec<&String> = names.iter().flat_map(|name| self.gone(name).lost).collect();
         let first = lost.first()?;
         let why = format!(
             "orch.toml requires that tests are kept, and {} that passed at the base {} gone: {first}{}",
@@ -313,12 +328,28 @@ impl TaskVerifications<'_> {
         Some(VerificationHold { what, why, owner })
     }
 
-    /// The names of tests that passed at the base and are gone.
-    fn lost(&self, name: &VerificationName) -> &[String] {
+    /// The tests of a verification that passed at the base and are gone.
+    pub(super) fn gone(&self, name: &VerificationName) -> GoneTests<'a> {
         let base = self
             .result(name)
             .and_then(|result| result.run.base.as_ref());
-        base.map(|base| base.lost.as_slice()).unwrap_or_default()
+        let gone = base.map(|base| base.lost.as_slice()).unwrap_or_default();
+        let mut found = GoneTests::default();
+        if gone.is_empty() {
+            return found;
+        }
+        let confirmed = self.evaluation.state.run.confirmed_lost.get(name);
+        let named = (self.named_by_plan)(&self.evaluation);
+        for test in gone {
+            if confirmed.is_some_and(|tests| tests.contains(test)) {
+                found.confirmed.push(test);
+            } else if named.contains(test) {
+                found.planned.push(test);
+            } else {
+                found.lost.push(test);
+            }
+        }
+        found
     }
 
     /// What guards see of one of them. A name of which nothing is known has not passed.
@@ -350,7 +381,7 @@ impl TaskVerifications<'_> {
             "failed": failed,
             "new": base.map(|base| base.new.as_slice()).unwrap_or_default(),
             "known": base.map(|base| base.known.as_slice()).unwrap_or_default(),
-            "lost": base.map(|base| base.lost.as_slice()).unwrap_or_default(),
+            "lost": self.gone(name).lost,
             "flaky": result.map(|result| result.tests.flaky.as_slice()).unwrap_or_default(),
         })
     }
@@ -361,7 +392,7 @@ impl TaskVerifications<'_> {
         names.filter_map(|name| self.evidence_of(name)).collect()
     }
 
-    fn evidence_of(&self, name: &VerificationName) -> Option<Evidence> {
+    pub(super) fn evidence_of(&self, name: &VerificationName) -> Option<Evidence> {
         self.result(name)?;
         let digest = self.recorded(name)?.result;
         Some(Evidence {
@@ -440,7 +471,7 @@ impl TaskVerifications<'_> {
             if !is_own && !may_end {
                 continue;
             }
-            remarks.extend(told(name, result));
+            remarks.extend(told(name, result, &self.gone(name)));
             let outdated = self.outdated(name).filter(|_| may_end && !is_own);
             if let Some(outdated) = outdated {
                 let run = command(&["orch", "verify", self.evaluation.facts.task.as_str()]);
@@ -621,16 +652,21 @@ fn issue(test: FailedTest) -> Value {
 const MOST_NAMED: usize = 5;
 
 /// What a result says that a person should know whatever the rules ask.
-fn told(name: &VerificationName, result: &VerificationResult) -> Vec<String> {
-    let base = result.run.base.as_ref();
-    let lost = base.map(|base| base.lost.as_slice()).unwrap_or_default();
+fn told(name: &VerificationName, result: &VerificationResult, gone: &GoneTests<'_>) -> Vec<String> {
     let mut told = Vec::new();
-    if !lost.is_empty() {
-        let verb = if lost.len() == 1 { "is" } else { "are" };
+    for (tests, why) in [
+        (&gone.lost, ""),
+        (&gone.planned, ", as the plan says"),
+        (&gone.confirmed, ", as a person has confirmed"),
+    ] {
+        if tests.is_empty() {
+            continue;
+        }
+        let verb = if tests.len() == 1 { "is" } else { "are" };
         told.push(format!(
-            "`{name}`: {} that passed at the base {verb} missing or skipped: {}",
-            counted(lost.len()),
-            listed(lost)
+            "`{name}`: {} that passed at the base {verb} missing or skipped{why}: {}",
+            counted(tests.len()),
+            listed(tests)
         ));
     }
     let flaky = &result.tests.flaky;
@@ -664,7 +700,8 @@ pub(super) fn why_failed(result: &VerificationResult) -> String {
     }
 }
 
-fn counted(tests: usize) -> String {
+/// How many tests, in words.
+pub(super) fn counted(tests: usize) -> String {
     if tests == 1 {
         "1 test".to_owned()
     } else {
@@ -672,13 +709,14 @@ fn counted(tests: usize) -> String {
     }
 }
 
-fn listed(names: &[String]) -> String {
+/// The first of some names.
+pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
     let more = if names.len() > MOST_NAMED {
         ", …"
     } else {
         ""
     };
-    let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
     format!("{}{more}", shown.join(", "))
 }
 

@@ -3,7 +3,6 @@
 use super::derive::look;
 use super::evaluation::Evaluation;
 use super::order::current;
-use super::verified::TaskVerifications;
 use super::{Facts, State};
 use crate::verification::VerifiedCode;
 use crate::workflow::Workflow;
@@ -45,5 +44,5 @@ pub fn wanted_code(
         phase,
         seen: &seen,
     };
-    TaskVerifications::of(&evaluation).wanted_code(names)
+    evaluation.verifications().wanted_code(names)
 }

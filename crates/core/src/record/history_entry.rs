@@ -1,8 +1,8 @@
 //! A history entry, which has the same form in a state and in a log.
 
 use crate::decide::{
-    ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, NotedFiles, OtherTask, Performance,
-    RecordVersion, RestsOn,
+    ActorKind, By, CodeBase, Detail, HistoryEntry, Kind, LostTests, NotedFiles, OtherTask,
+    Performance, RecordVersion, RestsOn,
 };
 use orch_base::{ActionName, ArtifactName, Digest, PhaseId, Timestamp};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -46,6 +46,7 @@ pub(super) struct EntryMembers {
     /// What earlier versions wrote for `waives`.
     waived: Option<Vec<ArtifactName>>,
     confirmed: Option<ArtifactName>,
+    lost: LostTests,
     action: Option<ActionName>,
     performance: Option<Performance>,
     detail: Option<Detail>,
@@ -77,6 +78,7 @@ impl EntryMembers {
         waives: None,
         waived: None,
         confirmed: None,
+        lost: LostTests::new(),
         action: None,
         performance: None,
         detail: None,
@@ -104,6 +106,10 @@ impl EntryMembers {
             "others" => {
                 let others = strict("others", members.next_value()?);
                 self.others = self.strictly(others).unwrap_or_default();
+            }
+            "lost" => {
+                let lost = strict("lost", members.next_value()?);
+                self.lost = self.strictly(lost).unwrap_or_default();
             }
             "generation" => {
                 let generation = strict("generation", members.next_value()?);
@@ -258,6 +264,11 @@ impl EntryMembers {
             base: self.base,
             waived: self.waives.or(self.waived).unwrap_or_default(),
             confirmed: self.confirmed,
+            lost: if is_second {
+                self.lost
+            } else {
+                LostTests::new()
+            },
             action: self.action,
             performance: self.performance.map(Box::new),
             detail: self.detail.filter(|_| is_second).map(Box::new),
@@ -510,6 +521,7 @@ mod tests {
             inputs: None,
             waived: Vec::new(),
             confirmed: None,
+            lost: LostTests::new(),
             action: None,
             performance: None,
             detail: None,

@@ -276,6 +276,7 @@ impl Serialize for EventMembers<'_> {
         put_member(&mut members, "base", entry.base.as_ref())?;
         put_items(&mut members, "waives", &entry.waived)?;
         put_member(&mut members, "confirmed", entry.confirmed.as_ref())?;
+        put_items(&mut members, "lost", &entry.lost)?;
         put_member(&mut members, "action", entry.action.as_ref())?;
         let performance = entry
             .performance

@@ -676,6 +676,10 @@ fn run_record(value: &Value) -> Option<RunRecord> {
             None => BTreeMap::new(),
             Some(verified) => serde_json::from_value(verified.clone()).ok()?,
         },
+        confirmed_lost: match members.get("confirmed_lost") {
+            None => BTreeMap::new(),
+            Some(lost) => serde_json::from_value(lost.clone()).ok()?,
+        },
     })
 }
 
@@ -734,6 +738,10 @@ mod tests {
                 evidence: vec![("a b".to_owned(), digest.to_string())],
                 waived: Vec::new(),
                 confirmed: None,
+                lost: BTreeMap::from([(
+                    orch_base::VerificationName::new("tests").expect("valid"),
+                    vec!["a::b".to_owned()],
+                )]),
                 action: Some(ActionName::new("build").expect("valid")),
                 performance: Some(Box::new(Performance {
                     started: Some(Timestamp::from_seconds(999_999_990)),
@@ -757,6 +765,10 @@ mod tests {
                     },
                 )]),
                 verified: BTreeMap::new(),
+                confirmed_lost: BTreeMap::from([(
+                    orch_base::VerificationName::new("tests").expect("valid"),
+                    vec!["a::b".to_owned()],
+                )]),
             },
             relations: Relations::default(),
             holder: None,

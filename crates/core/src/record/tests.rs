@@ -29,6 +29,7 @@ fn step(before: &State, at: i64) -> State {
         evidence: vec![("plan.json".to_owned(), Digest::of_blob(b"plan").to_string())],
         waived: Vec::new(),
         confirmed: None,
+        lost: crate::decide::LostTests::new(),
         action: None,
         performance: None,
         detail: None,

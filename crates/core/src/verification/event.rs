@@ -18,6 +18,9 @@ pub struct Verification {
     /// What its result was compared with, if there was anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<VerifiedBase>,
+    /// The lost tests that a person had confirmed, and that ran here: should they go again, they count as lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub returned: Vec<String>,
     /// Its outcome.
     pub result: VerifiedResult,
 }

@@ -97,6 +97,13 @@ pub struct VerifiedRun {
     /// The files of the judged code that the run changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// What the run left beside reports and kept directories: new files, and directories of which the code has nothing, with
+    /// `/` behind. Of many, the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub created: Vec<String>,
+    /// How many more it left.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub created_more: u64,
     /// A keyed digest of the values of `env` and of the copied files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,

@@ -97,6 +97,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/skill-tuning.schema.json", include_str!("../../system/schemas/skill-tuning.schema.json")),
     ("schemas/state.schema.json", include_str!("../../system/schemas/state.schema.json")),
     ("schemas/task-meta.schema.json", include_str!("../../system/schemas/task-meta.schema.json")),
+    ("schemas/verification.schema.json", include_str!("../../system/schemas/verification.schema.json")),
     ("workflows/backlog.md", include_str!("../../system/workflows/backlog.md")),
     ("workflows/ccw-loop.md", include_str!("../../system/workflows/ccw-loop.md")),
     ("workflows/global-state-machine.md", include_str!("../../system/workflows/global-state-machine.md")),

@@ -1,9 +1,11 @@
 //! The files with the results of verifications, as they are written with the events that name them.
 
 use crate::survey::{Error, TaskRef};
+use orch_core::decide::State;
 use orch_core::verification::Verification;
 use orch_files::{Directory, io_error};
 use orch_git::{Store, Write, durable};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A result to record.
@@ -13,6 +15,21 @@ pub struct NewResult {
     pub verification: Verification,
     /// The text of the file with the result, whose digest the event has.
     pub text: String,
+    /// The names of the tests that ran.
+    pub ran: BTreeSet<String>,
+}
+
+impl NewResult {
+    /// What the event says that follows this state.
+    pub(super) fn after(&self, state: &State) -> Verification {
+        let confirmed = state.run.confirmed_lost.get(&self.verification.name);
+        let confirmed = confirmed.map(Vec::as_slice).unwrap_or_default();
+        let returned = confirmed.iter().filter(|test| self.ran.contains(*test));
+        Verification {
+            returned: returned.cloned().collect(),
+            ..self.verification.clone()
+        }
+    }
 }
 
 /// The files of results of a task, as they are committed below `root`. Each replaces whatever is in its place.

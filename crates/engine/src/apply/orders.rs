@@ -44,6 +44,13 @@ pub enum Order {
         /// The reason, which is recorded.
         reason: String,
     },
+    /// Confirm that tests are gone on purpose.
+    ConfirmLost {
+        /// The name of a lost test, in which `*` stands for any text.
+        test: String,
+        /// The reason, which is recorded.
+        reason: String,
+    },
     /// Take back the last order.
     Undo {
         /// The reason, which is recorded.
@@ -75,6 +82,7 @@ impl Order {
             | Self::Rollback { reason, .. }
             | Self::Reopen { reason, .. }
             | Self::Confirm { reason, .. }
+            | Self::ConfirmLost { reason, .. }
             | Self::Reject { reason, .. } => Some(reason),
             Self::Undo { reason } => reason.as_deref(),
             Self::Approve { although, .. } => although.as_deref(),
@@ -103,6 +111,18 @@ impl Order {
                 Kind::Confirm,
                 false,
                 vec!["confirm", task.id.as_str(), artifact, "--reason", reason],
+            ),
+            Self::ConfirmLost { test, reason } => (
+                Kind::Confirm,
+                false,
+                vec![
+                    "confirm",
+                    task.id.as_str(),
+                    "--lost",
+                    test,
+                    "--reason",
+                    reason,
+                ],
             ),
             Self::Undo { reason } => {
                 let why = reason
@@ -189,6 +209,7 @@ impl Order {
             | Self::Rollback { .. }
             | Self::Reopen { .. }
             | Self::Confirm { .. }
+            | Self::ConfirmLost { .. }
             | Self::Undo { .. } => None,
         }
     }
@@ -232,6 +253,10 @@ impl Order {
             }
             Self::Confirm { artifact, reason } => {
                 decide::confirm(workflow, state, facts, artifact, reason)
+            }
+            Self::ConfirmLost { test, reason } => {
+                let tests = decide::lost_tests(workflow, state, facts, test)?;
+                decide::confirm_lost(workflow, state, facts, &tests, reason)
             }
             Self::Override { to, reason } => {
                 decide::override_to(workflow, state, facts, to.as_deref(), reason)

@@ -38,7 +38,7 @@ impl Results<'_> {
             let mut steps = Vec::new();
             for result in results {
                 let step = DetailStep {
-                    detail: Detail::Verify(result.verification.clone()),
+                    detail: Detail::Verify(result.after(&state)),
                     at: stamp.at,
                     to: None,
                     why: None,
@@ -62,7 +62,10 @@ impl Results<'_> {
 /// A sight in which the files of these results are there.
 fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
     let mut sight = sight.clone();
-    for NewResult { verification, text } in results {
+    for NewResult {
+        verification, text, ..
+    } in results
+    {
         let Ok(result) = read_statement(text) else {
             continue;
         };

@@ -24,6 +24,7 @@ mod runs;
 mod task_notice;
 mod trust;
 mod verification;
+mod verify_health;
 mod watch_events;
 mod watch_loop;
 mod watch_verifier;
@@ -45,9 +46,10 @@ pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
-    VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts, plan_verifications,
-    verify_wanted,
+    KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts,
+    known_checkouts, plan_verifications, verify_wanted,
 };
+pub use verify_health::examine_verifications;
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watch_verifier::{VerifierReport, WatchVerifier};

@@ -4,7 +4,7 @@ use super::trust::refuse_untrusted_verification;
 use super::verification::{place, store};
 use crate::apply::Writer;
 use crate::survey::Error;
-use crate::verify::{Judged, VerifyOutcome, VerifyRequest, VerifyWatch, verify};
+use crate::verify::{ClaimedCheckout, Judged, VerifyOutcome, VerifyRequest, VerifyWatch, verify};
 use orch_base::{Digest, Patterns, RepoPath, TaskId};
 use orch_core::verification::{
     RerunOutcome, TestedCode, Verification, VerificationResult, VerifiedCode, read_statement,
@@ -118,7 +118,12 @@ pub fn rerun(
             uncommitted: 0,
             fresh: true,
         };
-        return Ok(match verify(&request, &place, watch) {
+        let claim = ClaimedCheckout::of(store, &place, recorded.task, &event.name, watch);
+        let ended = match claim {
+            Ok(claim) => verify(&request, &place, &claim, watch),
+            Err(why) => VerifyOutcome::CouldNotRun(why),
+        };
+        return Ok(match ended {
             VerifyOutcome::Ran(ran) => compared(&then, &ran.result),
             VerifyOutcome::CouldNotRun(why) => Rerun::not_available(why.message),
         });

@@ -71,7 +71,7 @@ impl RunVerifications<'_> {
                     (report.borrow_mut())(&Happened::Applied(&applied));
                     noted = RecordOutcome::Done;
                 }
-                VerifyEnd::Ran(_, None) => {}
+                VerifyEnd::Ran(_, None) | VerifyEnd::Stands => {}
                 // The request that stopped it ends the run.
                 VerifyEnd::CouldNotRun(why) if why.reason == NotRun::Stopped => break,
                 VerifyEnd::CouldNotRun(why) => {

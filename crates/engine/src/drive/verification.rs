@@ -6,12 +6,12 @@
 
 use super::trust::refuse_untrusted_verification;
 use crate::apply::{Applied, NewResult, Writer};
-use crate::run::Process;
+use crate::run::{Process, start_janitor};
 use crate::survey::{Error, Sight, TaskRef};
 use crate::verify::{
-    AttemptStanding, CouldNotRun, Judged, RanVerification, VerifyAttempt, VerifyOutcome,
-    VerifyPlace, VerifyRequest, VerifyWatch, cache_directory, remove_cached_checkouts,
-    variables_read, verify,
+    AttemptStanding, CachedCheckout, ClaimedCheckout, CouldNotRun, Judged, RanVerification,
+    VerifyAttempt, VerifyOutcome, VerifyPlace, VerifyRequest, VerifyWatch, cache_directory,
+    cached_checkouts, checkouts_directory, remove_cached_checkouts, variables_read, verify,
 };
 use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
@@ -51,6 +51,8 @@ pub struct VerifyPlan {
     pub standing: Vec<VerificationName>,
     config: Config,
     sight: Option<Box<Sight>>,
+    /// Whether those that stand are run too.
+    all: bool,
 }
 
 /// A verification to run.
@@ -69,6 +71,8 @@ pub enum VerifyEnd {
     Ran(Box<RanVerification>, Option<Box<Applied>>),
     /// It could not run.
     CouldNotRun(CouldNotRun),
+    /// Another process ran it meanwhile, and its result stands.
+    Stands,
 }
 
 /// Plans the verifications of a task, or those of HEAD without one: the named ones, or those that are due, or with `all`
@@ -109,6 +113,7 @@ pub fn plan_verifications(
         standing: Vec::new(),
         config,
         sight,
+        all,
     };
     if let Some(unknown) = names
         .iter()
@@ -122,7 +127,7 @@ pub fn plan_verifications(
         return Err(Error::new(Code::VerificationUnknown, message).with_hint(hint));
     }
     if plan.sight.is_some() {
-        plan.choose_for_task(names, all);
+        plan.choose_for_task(names);
     } else {
         plan.choose_for_head(writer, names)?;
     }
@@ -152,7 +157,7 @@ impl VerifyPlan {
     }
 
     /// Chooses what is due, or what is named; and what stands as it is only if `all` says so.
-    fn choose_for_task(&mut self, names: &[VerificationName], all: bool) {
+    fn choose_for_task(&mut self, names: &[VerificationName]) {
         let Some(sight) = &self.sight else {
             return;
         };
@@ -172,7 +177,7 @@ impl VerifyPlan {
             let Some(table) = self.config.verify.get(&name).cloned() else {
                 continue;
             };
-            if !is_due && !all {
+            if !is_due && !self.all {
                 if !names.is_empty() {
                     self.standing.push(name);
                 }
@@ -219,6 +224,12 @@ impl VerifyPlan {
         Patterns::new(usable).unwrap_or_default()
     }
 
+    /// The same for one of its verifications as everything is by now.
+    fn renewed(&self, writer: &Writer<'_>, name: &VerificationName) -> Result<Self, Error> {
+        let task = self.sight.as_ref().map(|sight| &sight.task);
+        plan_verifications(writer, task, std::slice::from_ref(name), self.all)
+    }
+
     /// What is checked out for a verification; `None` if its patch was not read.
     fn judged(&self, wanted: &WantedVerification) -> Option<Judged<'_>> {
         let VerifiedCode::Patch(patched) = wanted.code else {
@@ -234,8 +245,9 @@ impl VerifyPlan {
     }
 }
 
-/// Runs one verification of a plan, and records its result if it is that of a task. Returns an error if a person has to
-/// trust it first, if the code has changed by the time it ended, or if its result cannot be recorded.
+/// Runs one verification of a plan, and records its result if it is that of a task. If another process has to be waited for,
+/// what runs is planned anew afterwards. Returns an error if a person has to trust it first, if the code has changed by the
+/// time it ended, or if its result cannot be recorded.
 pub fn verify_wanted(
     writer: &Writer<'_>,
     plan: &VerifyPlan,
@@ -249,80 +261,151 @@ pub fn verify_wanted(
         Some(sight) => sight.task.id.clone(),
         None => TaskId::new(HEAD).map_err(|why| Error::new(Code::Usage, why.to_string()))?,
     };
-    let attempt = VerifyAttempt {
-        task: task.clone(),
-        name: wanted.name.clone(),
-        code: wanted.code,
-        table: wanted.table.digest(store.objects().format()),
-        at: writer.now(),
-        by: writer.stamp().by.name,
-        standing: AttemptStanding::Running(Process::own()),
-    };
-    if !options.again
-        && let Some(why) = failed_before(store, &attempt)
-    {
-        return Ok(VerifyEnd::CouldNotRun(why));
-    }
     let place = place(writer, &wanted.table, &plan.config)?;
-    let base = match &plan.sight {
-        Some(sight) => writer
-            .workspace
-            .reader
-            .verification_base(sight, &wanted.table)?,
-        None => None,
+    let claim = match ClaimedCheckout::of(store, &place, &task, &wanted.name, watch) {
+        Ok(claim) => claim,
+        Err(why) => return Ok(VerifyEnd::CouldNotRun(why)),
     };
-    let Some(judged) = plan.judged(wanted) else {
-        let message = format!("the patch that `{}` judges cannot be read", wanted.name);
-        return Err(Error::new(Code::EvidenceUnreadable, message));
-    };
-    let request = VerifyRequest {
+    let claimed = ClaimedVerification {
+        writer,
         store,
         task: &task,
-        name: &wanted.name,
-        table: &wanted.table,
-        judged,
-        code: wanted.code,
-        base,
-        exempt: &plan.named_by_plan(),
-        uncommitted: plan.uncommitted,
-        fresh: options.fresh,
+        place: &place,
+        options,
     };
-    attempt.keep(store)?;
-    let ended = verify(&request, &place, watch);
-    VerifyAttempt::forget(store, &task, &wanted.name);
-    match ended {
-        VerifyOutcome::CouldNotRun(why) => {
-            if !matches!(why.reason, NotRun::Stopped | NotRun::Busy) {
-                let standing = AttemptStanding::CouldNotRun {
-                    reason: why.reason,
-                    message: why.message.clone(),
-                };
-                VerifyAttempt {
-                    standing,
-                    ..attempt
-                }
-                .keep(store)?;
-            }
-            Ok(VerifyEnd::CouldNotRun(why))
+    if !claim.has_waited {
+        return claimed.run(plan, wanted, &claim, watch);
+    }
+    let renewed = plan.renewed(writer, &wanted.name)?;
+    match renewed.wanted.first() {
+        Some(wanted) => {
+            refuse_untrusted_verification(writer, &wanted.name, &wanted.table, options.trust)?;
+            claimed.run(&renewed, wanted, &claim, watch)
         }
-        VerifyOutcome::Ran(ran) => {
-            let applied = match &plan.sight {
-                Some(sight) => Some(Box::new(record(writer, &sight.task, &ran)?)),
-                None => None,
-            };
-            Ok(VerifyEnd::Ran(ran, applied))
+        None => Ok(VerifyEnd::Stands),
+    }
+}
+
+/// A verification whose checkout this process alone uses.
+struct ClaimedVerification<'c> {
+    writer: &'c Writer<'c>,
+    store: &'c Store,
+    task: &'c TaskId,
+    place: &'c VerifyPlace,
+    options: &'c VerifyOptions,
+}
+
+impl ClaimedVerification<'_> {
+    fn run(
+        &self,
+        plan: &VerifyPlan,
+        wanted: &WantedVerification,
+        claim: &ClaimedCheckout,
+        watch: &mut VerifyWatch<'_>,
+    ) -> Result<VerifyEnd, Error> {
+        let Self {
+            writer,
+            store,
+            task,
+            place,
+            options,
+        } = *self;
+        let attempt = VerifyAttempt {
+            task: task.clone(),
+            name: wanted.name.clone(),
+            code: wanted.code,
+            table: wanted.table.digest(store.objects().format()),
+            at: writer.now(),
+            by: writer.stamp().by.name,
+            standing: AttemptStanding::Running(Process::own()),
+        };
+        if !options.again
+            && let Some(why) = failed_before(store, &attempt)
+        {
+            return Ok(VerifyEnd::CouldNotRun(why));
+        }
+        let base = match &plan.sight {
+            Some(sight) => writer
+                .workspace
+                .reader
+                .verification_base(sight, &wanted.table)?,
+            None => None,
+        };
+        let Some(judged) = plan.judged(wanted) else {
+            let message = format!("the patch that `{}` judges cannot be read", wanted.name);
+            return Err(Error::new(Code::EvidenceUnreadable, message));
+        };
+        let request = VerifyRequest {
+            store,
+            task,
+            name: &wanted.name,
+            table: &wanted.table,
+            judged,
+            code: wanted.code,
+            base,
+            exempt: &plan.named_by_plan(),
+            uncommitted: plan.uncommitted,
+            fresh: options.fresh,
+        };
+        attempt.keep(store)?;
+        let ended = verify(&request, place, claim, watch);
+        VerifyAttempt::forget(store, task, &wanted.name);
+        match ended {
+            VerifyOutcome::CouldNotRun(why) => {
+                if !matches!(why.reason, NotRun::Stopped | NotRun::Busy) {
+                    let standing = AttemptStanding::CouldNotRun {
+                        reason: why.reason,
+                        message: why.message.clone(),
+                    };
+                    VerifyAttempt {
+                        standing,
+                        ..attempt
+                    }
+                    .keep(store)?;
+                }
+                Ok(VerifyEnd::CouldNotRun(why))
+            }
+            VerifyOutcome::Ran(ran) => {
+                let applied = match &plan.sight {
+                    Some(sight) => Some(Box::new(record(writer, &sight.task, &ran)?)),
+                    None => None,
+                };
+                Ok(VerifyEnd::Ran(ran, applied))
+            }
         }
     }
 }
 
-/// Removes the checkouts of the repository, with their caches. Returns how many there were, and an error if one cannot be
-/// removed.
-pub fn clean_checkouts(writer: &Writer<'_>) -> Result<usize, Error> {
+/// The checkouts of the repository.
+pub struct KnownCheckouts {
+    /// The directory with all of them.
+    pub directory: PathBuf,
+    /// Each of them, the longest unused first.
+    pub all: Vec<CachedCheckout>,
+}
+
+/// The checkouts of the repository. Returns an error if the environment names no place for them.
+pub fn known_checkouts(writer: &Writer<'_>) -> Result<KnownCheckouts, Error> {
     let store = store(writer)?;
     let cache = cache(&variables(writer, None))?;
-    let removed = remove_cached_checkouts(store, &cache);
-    let removed = removed.map_err(|error| io_error(&cache, error))?;
-    Ok(removed.len())
+    Ok(KnownCheckouts {
+        directory: checkouts_directory(store, &cache),
+        all: cached_checkouts(store, &cache),
+    })
+}
+
+/// Removes the checkouts of the repository that no process uses, with their caches. Returns those that were removed and those
+/// that are left, and an error if one cannot be removed.
+pub fn clean_checkouts(
+    writer: &Writer<'_>,
+) -> Result<(Vec<CachedCheckout>, Vec<CachedCheckout>), Error> {
+    let store = store(writer)?;
+    let mut known = known_checkouts(writer)?.all;
+    let cache = cache(&variables(writer, None))?;
+    let left = remove_cached_checkouts(store, &cache);
+    let left = left.map_err(|error| io_error(&cache, error))?;
+    known.retain(|one| left.iter().all(|other| other.path != one.path));
+    Ok((known, left))
 }
 
 pub(super) fn store<'w>(writer: &Writer<'w>) -> Result<&'w Store, Error> {
@@ -338,6 +421,7 @@ pub(super) fn place(
     table: &VerifyTable,
     config: &Config,
 ) -> Result<VerifyPlace, Error> {
+    start_janitor(&["verify", "--janitor"]);
     let environment = variables(writer, Some(table));
     Ok(VerifyPlace {
         cache: cache(&environment)?,
@@ -348,7 +432,10 @@ pub(super) fn place(
 }
 
 /// The variables that a run may need.
-fn variables(writer: &Writer<'_>, table: Option<&VerifyTable>) -> BTreeMap<String, String> {
+pub(super) fn variables(
+    writer: &Writer<'_>,
+    table: Option<&VerifyTable>,
+) -> BTreeMap<String, String> {
     let read = |name: String| {
         let value = writer.caller.variables.get(&name)?;
         Some((name, value))
@@ -419,6 +506,7 @@ fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<
 fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
     let text = statement(result);
     let run = &result.run;
+    let tests = &result.tests;
     NewResult {
         verification: Verification {
             name: run.name.clone(),
@@ -426,11 +514,19 @@ fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
             table: run.table,
             rules: run.rules,
             base: run.base.as_ref().map(|base| base.at.clone()),
+            returned: Vec::new(),
             result: VerifiedResult {
                 outcome: run.outcome,
                 digest: store.objects().format().blob(text.as_bytes()),
             },
         },
         text,
+        ran: tests
+            .passed
+            .iter()
+            .chain(&tests.flaky)
+            .chain(&tests.failed)
+            .cloned()
+            .collect(),
     }
 }

@@ -115,7 +115,7 @@ fn verify_due(
         let options = VerifyOptions::default();
         match verify_wanted(&writer, &plan, wanted, &options, &mut watch)? {
             VerifyEnd::Ran(_, Some(applied)) => writer.renew_suggestion(&applied.sight)?,
-            VerifyEnd::Ran(_, None) => {}
+            VerifyEnd::Ran(_, None) | VerifyEnd::Stands => {}
             VerifyEnd::CouldNotRun(why) => {
                 let message = format!(
                     "`{}` of `{}` could not run: {}",

@@ -5,7 +5,9 @@ use crate::survey::snapshot::Snapshot;
 use crate::survey::verified_code::{verified_code, verified_part};
 use crate::survey::{CodeAt, Error, Settings};
 use orch_core::decide::{Recorded, Standing};
-use orch_core::verification::{Verification, VerificationResult, VerifyTable, read_statement};
+use orch_core::verification::{
+    TestNames, Verification, VerificationResult, VerifyTable, read_statement,
+};
 use orch_read::Observed;
 
 /// What is wrong with a verification: how much it is in doubt, and why.
@@ -105,10 +107,19 @@ impl NewSteps<'_> {
     }
 }
 
+/// A test that ran, and that the step keeps among the lost ones that people have confirmed.
+fn seen_again<'t>(step: &NewStep, run: &Verification, tests: &'t TestNames) -> Option<&'t String> {
+    let confirmed = step.state.run.confirmed_lost.get(&run.name)?;
+    let mut ran = tests.passed.iter().chain(&tests.flaky).chain(&tests.failed);
+    ran.find(|test| confirmed.contains(test))
+}
+
 /// Why a file cannot be the result that an event names; `None` if it can, or is no result that this version reads.
 pub(super) fn contradiction(step: &NewStep, run: &Verification, bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let VerificationResult { run: said, .. } = read_statement(text).ok()?;
+    let VerificationResult {
+        run: said, tests, ..
+    } = read_statement(text).ok()?;
     let path = run.path();
     let differs = |what: &str| Some(format!("{path} names another {what} than the step"));
     let task = step.state.task.as_deref();
@@ -127,6 +138,10 @@ pub(super) fn contradiction(step: &NewStep, run: &Verification, bytes: &[u8]) ->
     }
     if said.outcome != run.result.outcome {
         return differs("outcome");
+    }
+    if let Some(test) = seen_again(step, run, &tests) {
+        let why = format!("{path} says that `{test}` ran, and the step keeps it as lost");
+        return Some(why);
     }
     let base = said.base.as_ref().map(|base| &base.at);
     if base.is_some() && run.base.is_some() && base != run.base.as_ref() {

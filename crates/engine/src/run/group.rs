@@ -2,6 +2,7 @@
 
 use super::child_process::ChildProcess;
 use super::control_group::ControlGroup;
+use super::janitor::is_janitor;
 use super::process_tree;
 use orch_base::locked;
 use rustix::io::Errno;
@@ -191,7 +192,9 @@ impl Group {
                     .filter(|other| other.leader != self.leader)
                     .collect();
                 process_tree::adopted(&|pid| {
-                    before.contains(&pid) || others.iter().any(|other| other.owns(pid))
+                    before.contains(&pid)
+                        || is_janitor(pid)
+                        || others.iter().any(|other| other.owns(pid))
                 })
             }
             Escapes::Adopted { .. } => Vec::new(),

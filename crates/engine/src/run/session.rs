@@ -2,6 +2,7 @@
 
 use super::child_process::ChildProcess;
 use super::group::{Escapes, Group, RunningExecutor, adopt_orphans, end_all_marked};
+use super::janitor::{OWNER, owner};
 use super::pipes::end_of;
 use super::process_tree;
 use super::program::SessionProgram;
@@ -9,7 +10,7 @@ use super::session_log::SessionLog;
 use super::trial::{Ended, millis};
 use orch_base::Period;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread::sleep;
@@ -30,6 +31,9 @@ pub struct SessionEnd {
 /// The longest pause between two looks at a program.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The time between SIGTERM and SIGKILL for what a killed process has left.
+const GRACE_AFTER_KILL: Duration = Duration::from_secs(1);
+
 impl SessionProgram<'_> {
     /// Starts the program, waits for its end, and ends whatever it has left. `wants_stop` is polled; `hear` receives each
     /// line, or the time since the start. Returns an error if the program cannot be started or waited for.
@@ -43,6 +47,7 @@ impl SessionProgram<'_> {
         let mut program = self.clone();
         let mut environment = self.environment.clone();
         environment.insert(MARK.to_owned(), self.mark.to_owned());
+        environment.insert(OWNER.to_owned(), owner());
         program.environment = &environment;
         let output = log.output()?;
         let before = process_tree::children();
@@ -124,6 +129,17 @@ impl SessionProgram<'_> {
 /// were any.
 pub fn end_marked(mark: &str, grace: Period) -> bool {
     end_all_marked(&format!("{MARK}={mark}"), millis(grace))
+}
+
+/// Waits until the process at the other end of stdin is gone, and ends what it has left: every program that has `owner` as its
+/// owner.
+pub fn serve_as_janitor(owner: &str) {
+    let mut rest = Vec::new();
+    // An error means that there is nothing to wait for.
+    let _ = io::stdin().lock().read_to_end(&mut rest);
+    if !owner.is_empty() {
+        end_all_marked(&format!("{OWNER}={owner}"), GRACE_AFTER_KILL);
+    }
 }
 
 fn ended_by(status: ExitStatus) -> Ended {

@@ -7,7 +7,7 @@ use orch_base::{Digest, Error, Patterns};
 use orch_core::verification::NotRun;
 use orch_files::open_regular;
 use orch_git::{CloneSource, SeparateCheckout, SeparateClone, SeparateEntry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
@@ -253,7 +253,8 @@ impl<'m> CheckoutMaker<'m> {
         prefix: &str,
     ) -> Result<(), CouldNotRun> {
         let reports = &self.request.table.report;
-        let is_report = |entry: &&SeparateEntry| reports.matches(&format!("{prefix}{}", entry.path));
+        let is_report =
+            |entry: &&SeparateEntry| reports.matches(&format!("{prefix}{}", entry.path));
         let Some(entry) = entries.iter().find(is_report) else {
             return Ok(());
         };
@@ -432,6 +433,18 @@ impl PlacedCode {
             .iter()
             .map(|module| (format!("{}/", module.path), &module.clone, &module.checkout));
         std::iter::once((String::new(), clone, &self.checkout)).chain(modules)
+    }
+
+    /// What is in the checkout beside the code: files, and directories of which nothing is in the code, with `/` behind.
+    pub(super) fn others(&self, clone: &SeparateClone) -> Result<BTreeSet<String>, CouldNotRun> {
+        let mut others = BTreeSet::new();
+        for (prefix, clone, checkout) in self.all(clone) {
+            let seen = clone
+                .others(checkout)
+                .map_err(|error| refused(NotRun::System, &error))?;
+            others.extend(seen.into_iter().map(|path| format!("{prefix}{path}")));
+        }
+        Ok(others)
     }
 
     /// What a run has changed: paths of the judged files, and `HEAD` or `index` if they were. `is_judged` tells which paths

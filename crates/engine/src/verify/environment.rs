@@ -1,7 +1,9 @@
 //! What a run gets of the caller's environment: a fixed list, because a list of what is dangerous would never be complete.
 
+use crate::run::unstartable;
 use orch_core::verification::VerifyTable;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The variables that are passed on as they are.
@@ -100,6 +102,17 @@ pub(super) fn environment(
         }
     }
     variables
+}
+
+/// Why a program cannot be started in a run in a repository whose commands have this environment; `None` if it can.
+#[must_use]
+pub fn unfound_program(
+    program: &str,
+    repository: &Path,
+    caller: &BTreeMap<String, String>,
+) -> Option<String> {
+    let path = search_path(caller, repository);
+    unstartable(program, repository, Some(OsStr::new(&path)))
 }
 
 /// The `PATH` of the caller without virtual environments, without directories of the repository, and without what depends

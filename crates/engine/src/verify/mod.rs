@@ -9,7 +9,9 @@ mod attempts;
 mod base;
 mod caches;
 mod checkout;
+mod claim;
 mod commands;
+mod created;
 mod environment;
 mod given;
 mod masks;
@@ -22,7 +24,8 @@ mod tests;
 mod tried;
 
 pub use attempts::{AttemptStanding, VerifyAttempt};
-pub use environment::variables_read;
+pub use claim::ClaimedCheckout;
+pub use environment::{unfound_program, variables_read};
 pub use places::{CachedCheckout, cached_checkouts, checkouts_directory, remove_cached_checkouts};
 
 use orch_base::{Digest, Hint, Patterns, Period, TaskId, VerificationName};
@@ -206,14 +209,15 @@ impl CouldNotRun {
     }
 }
 
-/// Runs a verification. Waits for another process that uses the same checkout.
+/// Runs a verification in a checkout that was claimed for its task and name.
 #[must_use]
 pub fn verify(
     request: &VerifyRequest<'_>,
     place: &VerifyPlace,
+    claim: &ClaimedCheckout,
     watch: &mut VerifyWatch<'_>,
 ) -> VerifyOutcome {
-    match session::run(request, place, watch) {
+    match session::run(request, place, claim, watch) {
         Ok(ran) => VerifyOutcome::Ran(Box::new(ran)),
         Err(why) => VerifyOutcome::CouldNotRun(why),
     }

@@ -2,7 +2,9 @@
 
 use super::base::{BaseNames, KnownTests, compared};
 use super::checkout::{CheckoutMaker, CheckoutTarget, refused};
-use super::places::{BASE, CheckoutPlaces, CheckoutSlot, directory_of, system};
+use super::claim::ClaimedCheckout;
+use super::created::CreatedFiles;
+use super::places::{BASE, CheckoutPlaces, CheckoutSlot, system};
 use super::tried::{TreeRun, TreeTrial};
 use super::{
     CouldNotRun, Judged, RanVerification, VerifyPlace, VerifyRequest, VerifySubject, VerifyWatch,
@@ -21,7 +23,7 @@ struct VerifySession<'s> {
     place: &'s VerifyPlace,
     places: &'s CheckoutPlaces,
     maker: CheckoutMaker<'s>,
-    slot: CheckoutSlot,
+    slot: &'s CheckoutSlot,
 }
 
 /// What the judged code is.
@@ -36,21 +38,21 @@ struct JudgedTree {
 pub(super) fn run(
     request: &VerifyRequest<'_>,
     place: &VerifyPlace,
+    claim: &ClaimedCheckout,
     watch: &mut VerifyWatch<'_>,
 ) -> Result<RanVerification, CouldNotRun> {
     refuse_table(request)?;
-    let places = CheckoutPlaces::of(request.store, &place.cache)?;
-    let slot = places.take(&directory_of(request.task), request.name, watch)?;
+    let ClaimedCheckout { places, slot, .. } = claim;
     places.make_room(place.most);
     let environment: BTreeMap<String, String> = place.environment.clone();
     let head = match request.judged {
         Judged::Commit(commit) | Judged::Patch { on: commit, .. } => commit,
     };
-    let maker = CheckoutMaker::new(request, &places, &environment, head, watch)?;
+    let maker = CheckoutMaker::new(request, places, &environment, head, watch)?;
     let mut session = VerifySession {
         request,
         place,
-        places: &places,
+        places,
         maker,
         slot,
     };
@@ -247,7 +249,7 @@ impl VerifySession<'_> {
         let trial = TreeTrial {
             maker: &self.maker,
             place: self.place,
-            slot: &self.slot,
+            slot: self.slot,
             target,
             base,
         };
@@ -323,6 +325,8 @@ impl VerifySession<'_> {
                 uncommitted: self.request.uncommitted,
                 leftovers: run.leftovers.clone(),
                 changed: run.changed.clone(),
+                created: run.created.listed.clone(),
+                created_more: run.created.more,
                 given: run.given.clone(),
                 milliseconds: run.milliseconds,
                 base,
@@ -350,6 +354,7 @@ impl VerifySession<'_> {
             reports: Vec::new(),
             leftovers: Vec::new(),
             changed: Vec::new(),
+            created: CreatedFiles::default(),
             given: None,
             milliseconds: 0,
             log: format.blob(text.as_bytes()),

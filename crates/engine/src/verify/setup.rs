@@ -41,7 +41,7 @@ impl Setup<'_> {
     /// Runs it if that is needed. `others` lists what is in the checkout beside the tree. Returns why it failed.
     pub(super) fn run(
         &self,
-        others: &dyn Fn() -> Result<Vec<String>, CouldNotRun>,
+        others: &dyn Fn() -> Result<BTreeSet<String>, CouldNotRun>,
         log: &mut SessionLog,
         watch: &mut VerifyWatch<'_>,
     ) -> Result<(), CouldNotRun> {
@@ -52,7 +52,7 @@ impl Setup<'_> {
         let path = self.slot.file(RECORD);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let last = serde_json::from_str::<SetupRecord>(&text).ok();
-        let before: BTreeSet<String> = others()?.into_iter().collect();
+        let before = others()?;
         let stands = last.is_some_and(|last| {
             let is_there = |made: &String| before.contains(made);
             last.key == key && last.made.iter().all(is_there)
@@ -82,7 +82,7 @@ impl Setup<'_> {
         // What a kept directory held before may come from the last setup, and is needed all the same.
         let record = SetupRecord {
             key,
-            made: others()?,
+            made: others()?.into_iter().collect(),
         };
         let text = serde_json::to_string(&record).unwrap_or_default();
         fs::write(&path, text).map_err(|error| system(&path, &error))

@@ -1,7 +1,8 @@
 //! Runs the commands of a table on a tree that is checked out, as often as the table permits, and says what became of it.
 
-use super::checkout::{CheckoutMaker, CheckoutTarget, PlacedCode, refused};
+use super::checkout::{CheckoutMaker, CheckoutTarget, PlacedCode};
 use super::commands::{CommandRoom, TimeLeft};
+use super::created::{BesideCode, CreatedFiles};
 use super::environment::{EnvironmentPlaces, environment};
 use super::given::{copy_files, keyed_digest};
 use super::masks::Masks;
@@ -32,6 +33,7 @@ pub(super) struct TreeRun {
     pub reports: Vec<NamedDigest>,
     pub leftovers: Vec<String>,
     pub changed: Vec<String>,
+    pub created: CreatedFiles,
     pub given: Option<String>,
     pub milliseconds: u64,
     pub log: Digest,
@@ -55,6 +57,7 @@ struct OneTry {
     reports: ReadReports,
     leftovers: Vec<String>,
     changed: Vec<String>,
+    created: CreatedFiles,
     milliseconds: u64,
 }
 
@@ -160,6 +163,7 @@ impl TreeTrial<'_> {
             reports: last.reports.files,
             leftovers: last.leftovers,
             changed: last.changed,
+            created: last.created,
             given,
             milliseconds: last.milliseconds,
             log: self
@@ -192,11 +196,7 @@ impl TreeTrial<'_> {
             room,
             subject: self.target.subject,
         };
-        let others = || {
-            let others = self.maker.clone.others(&placed.checkout);
-            others.map_err(|error| refused(NotRun::System, &error))
-        };
-        setup.run(&others, log, watch)?;
+        setup.run(&|| placed.others(&self.maker.clone), log, watch)?;
         Ok(given)
     }
 
@@ -315,6 +315,12 @@ impl Trial<'_> {
         let table = self.of.maker.request.table;
         let root = &self.of.slot.root;
         remove_reports(root, &table.report).map_err(|error| system(root, &error))?;
+        let beside = BesideCode {
+            maker: self.of.maker,
+            placed: self.placed,
+            root,
+        };
+        let before = beside.all()?;
         let time = TimeLeft::new(table.timeout);
         let mut commands = Vec::new();
         let mut leftovers = Vec::new();
@@ -354,6 +360,7 @@ impl Trial<'_> {
             reports,
             leftovers,
             changed,
+            created: beside.since(&before)?,
             milliseconds,
         };
         tried.because = self.because(&tried);

@@ -1,6 +1,7 @@
 //! Reads the bytes of an artifact into a JSON value, by its format.
 
 mod csv;
+mod eval_report;
 mod json;
 mod junit;
 mod markdown;
@@ -10,7 +11,7 @@ mod toml;
 mod yaml;
 
 pub use json::{JsonText, parse_json, parse_text};
-pub use junit::{ReportedFailure, ReportedTest, ReportedTestEnd, TestReport, tests_of};
+pub use junit::{ReportedFailure, ReportedTest, ReportedTestEnd, TestReport};
 pub(crate) use memory::{memory_limit, memory_of, memory_of_all};
 
 use orch_base::{Code, Diagnostic, Place, RepoPath};
@@ -43,6 +44,15 @@ impl ReadResult {
             data: Some(data),
             problems: Vec::new(),
         }
+    }
+}
+
+/// Reads every test of a report: JUnit XML, or an evaluation report in JSON. Returns an error if it is neither.
+pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnostic>> {
+    if eval_report::is_json(bytes) {
+        eval_report::tests_of_eval(path, bytes)
+    } else {
+        junit::tests_of(path, bytes)
     }
 }
 

@@ -66,6 +66,11 @@ const ARTIFACT: OwnArgument = OwnArgument {
     about: "The name of the artifact in the workflow.",
     ..TASK
 };
+/// The artifact of a confirmation, which may be of something else.
+const CONFIRMED: OwnArgument = OwnArgument {
+    is_required: false,
+    ..ARTIFACT
+};
 const CODE: OwnArgument = OwnArgument {
     name: "code",
     about: "The code.",
@@ -289,7 +294,7 @@ pub(super) const ROWS: &[RouteRow] = &[
         name: "confirm",
         path: "/api/v1/tasks/{task}/confirm",
         command: &["confirm"],
-        arguments: &[Own(ARTIFACT), Same("reason"), WAIT],
+        arguments: &[Own(CONFIRMED), Same("lost"), Same("reason"), WAIT],
         ..ORDER
     },
     RouteRow {

@@ -555,6 +555,7 @@ fn entry(seq: u64, transition: &Transition, kind: ActorKind, name: &str) -> Hist
             .collect(),
         waived: Vec::new(),
         confirmed: None,
+        lost: orch_core::decide::LostTests::new(),
         action: transition.action.clone(),
         performance: None,
         detail: None,

@@ -285,6 +285,7 @@ impl<'a> Stage<'a> {
                         self.moved(&applied)?;
                     }
                 }
+                VerifyEnd::Stands => {}
                 VerifyEnd::CouldNotRun(why) => {
                     return Err(Failure::new(Code::DemoFailed, why.message));
                 }

@@ -12,7 +12,7 @@ use orch_engine::survey::{TaskRef, Workspace, without_repository};
 use orch_engine::watch::WatchLimit;
 use orch_files::Source as _;
 use orch_git::{Objects, Store, durable, git_version};
-use orch_view::layout::counted;
+use orch_view::layout::{counted, size};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) struct Check {
 }
 
 /// Everything that is examined, in the order of the report.
-pub(super) const CHECKS: [Check; 12] = [
+pub(super) const CHECKS: [Check; 13] = [
     Check {
         name: "repository",
         examine: repository,
@@ -85,6 +85,11 @@ pub(super) const CHECKS: [Check; 12] = [
     Check {
         name: "trust",
         examine: trust,
+        repair: None,
+    },
+    Check {
+        name: "verifications",
+        examine: verifications,
         repair: None,
     },
     Check {
@@ -405,6 +410,28 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
         format!("{} that orch may start", counted(known.len(), "item")),
         findings,
     ))
+}
+
+/// The tables, and the checkouts in which they run.
+fn verifications(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    if patient.store().is_none() {
+        return Ok(Examined::without_git());
+    }
+    let tables = patient.workspace.settings().config().verify.len();
+    let writer = patient.context.writer(patient.workspace);
+    let findings = drive::examine_verifications(&writer)?;
+    let known = drive::known_checkouts(&writer)?;
+    let mut summary = counted(tables, "table");
+    if !known.all.is_empty() {
+        let bytes: u64 = known.all.iter().map(|one| one.bytes).sum();
+        summary.push_str(&format!(
+            "; {} with {} in {}: `orch verify --clean` removes them",
+            counted(known.all.len(), "checkout"),
+            size(bytes),
+            known.directory.display()
+        ));
+    }
+    Ok(Examined::new(summary, findings))
 }
 
 fn hooks(patient: &Patient<'_>) -> Result<Examined, Failure> {

@@ -279,6 +279,13 @@ fn submodules_are_filled_or_it_cannot_run() {
     let changing = ask(sh("echo x > mod/ule/in/f"));
     let ran = world.ran(&changing);
     assert_eq!(ran.result.run.changed, ["mod/ule/in/f"]);
+    // A report is written by the run, wherever it lies.
+    let mut tracked = ask(sh("true"));
+    tracked.table.report = globs(&["mod/ule/in/*"]);
+    let why = world.failed_to_run(&tracked);
+    is(NotRun::Table, &why);
+    let hint = why.hint.expect("a hint").to_string();
+    assert!(hint.contains("git -C mod/ule/in rm --cached f"), "{hint}");
     // Neither the user's copy nor its source.
     fs::remove_dir_all(world.repo().join(".git/modules")).expect("removed");
     fs::rename(&other, world.root().join("moved")).expect("moved");

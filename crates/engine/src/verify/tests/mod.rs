@@ -5,8 +5,8 @@ mod checkouts;
 mod outcomes;
 
 use super::{
-    CouldNotRun, Judged, RanVerification, VerifyEvent, VerifyOutcome, VerifyPlace, VerifyRequest,
-    VerifyWatch, verify,
+    ClaimedCheckout, CouldNotRun, Judged, RanVerification, VerifyEvent, VerifyOutcome, VerifyPlace,
+    VerifyRequest, VerifyWatch, verify,
 };
 use orch_base::{Digest, ObjectFormat, Patterns, Period, TaskId, VerificationName};
 use orch_core::verification::{
@@ -251,14 +251,14 @@ impl World {
             environment,
             grace: Period::from_milliseconds(200),
         };
-        let verified = verify(
-            &request,
-            &place,
-            &mut VerifyWatch {
-                wants_stop: &|| self.root().join("stop").exists(),
-                hear,
-            },
-        );
+        let mut watch = VerifyWatch {
+            wants_stop: &|| self.root().join("stop").exists(),
+            hear,
+        };
+        let verified = match ClaimedCheckout::of(&store, &place, &task, &name, &mut watch) {
+            Ok(claim) => verify(&request, &place, &claim, &mut watch),
+            Err(why) => VerifyOutcome::CouldNotRun(why),
+        };
         // Whatever came of it, it can be written and read again, and the user's repository is as it was.
         if let VerifyOutcome::Ran(ran) = &verified {
             let protected = ran.protected.iter().flatten();

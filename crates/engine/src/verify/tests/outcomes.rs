@@ -66,6 +66,23 @@ fn a_run_passes_only_if_everything_says_so() {
 }
 
 #[test]
+fn what_a_run_leaves_is_told_and_no_reason_to_fail() {
+    let world = World::new();
+    world.commit(&[(".gitignore", "ignored\n"), ("src/a.rs", "a\n")]);
+    let script = "mkdir -p out target/x left; echo '<testsuite><testcase name=\"a\"/></testsuite>' > out/junit.xml
+        touch target/x/y ignored src/new.rs left/a left/b";
+    let mut asked = ask(sh(script));
+    asked.table.report = globs(&["out/*.xml"]);
+    asked.table.keep = words(&["/target"]);
+    let run = world.ran(&asked).result.run;
+    assert_eq!(run.because, []);
+    assert_eq!(run.created, ["ignored", "left/", "src/new.rs"]);
+    asked.table = sh("for n in $(seq 60); do touch file-$n; done");
+    let run = world.ran(&asked).result.run;
+    assert_eq!((run.created.len(), run.created_more), (50, 10));
+}
+
+#[test]
 fn what_cannot_run_has_no_result() {
     let world = World::new();
     world.commit(&[(
