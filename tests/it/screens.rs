@@ -157,9 +157,10 @@ impl Ids {
         let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         let mixed =
             word.contains(|c: char| c.is_ascii_digit()) && word.contains(char::is_alphabetic);
-        // Of an id of seven or ten digits, none may be a letter. These numbers are none: sizes and the largest one.
-        let number: u64 = word.parse().unwrap_or_default();
-        let is_number = number.is_multiple_of(1 << 20) || number == u64::from(u32::MAX);
+        // An id of seven or ten signs may have no letter, or no digit. These numbers are none: sizes and the largest one.
+        let number = word.parse::<u64>();
+        let is_number = number
+            .is_ok_and(|number| number.is_multiple_of(1 << 20) || number == u64::from(u32::MAX));
         let is_short = matches!(word.len(), 7 | 10) && !is_number;
         let is_id = mixed || is_short;
         if word.len() < 7 || !is_id || !word.chars().all(hexadecimal) {
