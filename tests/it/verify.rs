@@ -547,3 +547,34 @@ fn one_job_of_ci_pushes_what_it_records_and_never_forces() {
     push().succeeds().says("HEAD is detached");
     assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn the_doctor_looks_at_tables_settings_of_the_user_and_checkouts() {
+    let world = World::verified("", "");
+    world.verify(&["t"]).succeeds();
+    let tables = "[verify.web]\nsetup = ['npm-of-nowhere', 'ci']\nsetup_key = ['package-lock.json']\n\
+        command = ['sh', '-c', 'npm test']\n\
+        [verify.odd]\ncommand = ['true']\nreport = ['src.txt']\n";
+    world.write(
+        "orch.toml",
+        format!("{}\n{tables}", world.read("orch.toml")),
+    );
+    world.write("../home/.npmrc", "ignore-scripts=true\n");
+    world.write("../home/.m2/settings.xml", "<settings/>\n");
+    let mut told = world.orch(&["doctor"]).ends(1);
+    for what in [
+        "verifications  3 tables; 1 checkout with ",
+        "`orch verify --clean` removes them",
+        "[verify.web] cannot run here: cannot start `npm-of-nowhere`: it is not on the PATH",
+        "git tracks nothing that `setup_key` of [verify.web] names: package-lock.json",
+        "[verify.odd] cannot run: git tracks src.txt, which `report` names",
+        ".npmrc decides what npm does in a verification",
+    ] {
+        told = told.says(what);
+    }
+    assert!(!told.stdout.contains("settings.xml"), "{}", told.stdout);
+    world
+        .verify(&["--clean"])
+        .succeeds()
+        .reports("removed 1 checkout, ");
+}

@@ -78,10 +78,9 @@ impl Pushes<'_> {
                 Err(GitFault::Refused { message, .. }) => refusal = message,
                 Err(fault) => return Err(fault.into()),
             }
-            let tip = match self.tip(upstream) {
-                Ok(tip) => tip,
-                // Whoever may not push may not be able to read either.
-                Err(_) => break,
+            // Whoever may not push may not be able to read either.
+            let Ok(tip) = self.tip(upstream) else {
+                break;
             };
             if let Some(tip) = tip
                 && tip != commit
