@@ -50,7 +50,7 @@ because = "the tests failed"
 "#;
 
 /// Tests that pass as long as the code has no `bug`, and write a report.
-const CHECK: &str = r#"mkdir -p out
+pub const CHECK: &str = r#"mkdir -p out
 if grep -q bug src.txt; then outcome='<failure message="a bug">src.txt:1: found</failure>'; failed=1; else failed=0; fi
 echo "<testsuite tests='2' failures='$failed'><testcase classname='a' name='one'/><testcase classname='a' name='two'>$outcome</testcase></testsuite>" > out/junit.xml
 exit $failed
@@ -58,7 +58,7 @@ exit $failed
 
 impl World {
     /// A repository with a verification, and a task `t` whose code is to be verified.
-    fn verified(check: &str, table: &str) -> Self {
+    pub fn verified(check: &str, table: &str) -> Self {
         let world = Self::ready();
         world.write("system/workflows/v.md", WORKFLOW);
         let settings = world.read("orch.toml");
@@ -76,7 +76,7 @@ impl World {
         world
     }
 
-    fn verify(&self, arguments: &[&str]) -> Ended {
+    pub fn verify(&self, arguments: &[&str]) -> Ended {
         self.orch(&[&["verify"][..], arguments].concat())
     }
 
@@ -86,7 +86,7 @@ impl World {
     }
 }
 
-const WITH_REPORT: &str = "report = ['out/*.xml']";
+pub const WITH_REPORT: &str = "report = ['out/*.xml']";
 
 #[test]
 fn what_orch_ran_itself_leads_on_and_stands_in_git() {

@@ -35,6 +35,7 @@ mod subject;
 mod timeline;
 mod trailers;
 mod verification;
+mod vouched;
 
 pub use audit::{Audit, AuditScope, Incremental, audit};
 pub use check::{Checked, Checker};
