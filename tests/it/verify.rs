@@ -285,6 +285,27 @@ fn the_shipped_lifecycle_believes_what_orch_ran_and_no_report() {
     world.orch(&["approve", "t"]).succeeds();
     world.orch(&["audit", "--strict"]).succeeds();
     assert_eq!(world.dirty(), "");
+    // The patches are put on the code again.
+    world
+        .orch(&["audit", "--rerun", "--require", "signed"])
+        .succeeds()
+        .reports("2 rerun");
+}
+
+/// The protected tests are put in the place of the task's own again, and give the same tree.
+#[test]
+fn protected_tests_are_run_again_on_the_recorded_tree() {
+    let table = "report = ['out/*.xml']\nprotect = ['check.sh']";
+    let world = World::verified(CHECK, table);
+    let easy = "mkdir -p out; echo \"<testsuite tests='1'><testcase classname='a' name='one'/></testsuite>\" > out/junit.xml";
+    world.write("check.sh", easy);
+    world.commit("tests that are easier");
+    world.verify(&["t"]).succeeds();
+    world
+        .orch(&["audit", "--rerun"])
+        .succeeds()
+        .says("rerun of t tests: same")
+        .says("rerun of t tests@base: same");
 }
 
 /// A rebase puts the steps on other code: that is in doubt, and no forgery.
@@ -303,6 +324,26 @@ fn honest_work_that_was_rebased_is_not_called_forged() {
     world.git(&["switch", "-q", "work"]);
     world.git(&["rebase", "-q", "main"]);
     world.orch(&["audit"]).succeeds().says("unverifiable");
+    // Others change the table too.
+    world.git(&["switch", "-q", "main"]);
+    world.write(
+        "orch.toml",
+        format!("{}retries = 1\n", world.read("orch.toml")),
+    );
+    world.commit("another table");
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["rebase", "-q", "main"]);
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("which the commit that it judged has");
+    // Nobody else has the commits from before.
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("which an earlier commit has");
 }
 
 /// Whoever moves a task by a result of other code, without a rebase, is caught.

@@ -9,7 +9,7 @@ use orch_core::verification::{RerunOutcome, Vouched};
 use orch_engine::drive::{self, RecordedVerification};
 use orch_engine::history;
 use orch_engine::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
-use orch_engine::survey::Workspace;
+use orch_engine::survey::{TaskRef, Workspace};
 use orch_engine::verify::{VerifyEvent, VerifyWatch};
 use orch_git::Visited;
 use orch_git::caches;
@@ -204,18 +204,19 @@ fn reruns(
     for change in changes.iter_mut().rev() {
         let is_forged = change.proof.standing == Standing::Forged;
         for step in change.proof.steps.iter_mut().rev() {
-            let Some(Detail::Verify(run)) = step.entry.detail.as_deref() else {
+            let (Some(Detail::Verify(run)), Some(workflow)) =
+                (step.entry.detail.as_deref(), &step.workflow)
+            else {
                 continue;
             };
             if args.sample.is_some_and(|most| lines.len() >= most) {
                 return Ok(lines);
             }
+            let (id, place) = (change.task.clone(), change.place.clone());
+            let task = TaskRef::new(id, place, workflow.name.clone())
+                .map_err(|why| Failure::new(Code::Usage, why.to_string()))?;
             let recorded = RecordedVerification {
-                task: &change.task,
-                path: change
-                    .place
-                    .path(&run.path())
-                    .map_err(|why| Failure::new(Code::Usage, why.to_string()))?,
+                task: &task,
                 commit: change.commit.id,
                 parent: change.commit.parent,
                 verification: run,

@@ -34,6 +34,7 @@ mod steps;
 mod subject;
 mod timeline;
 mod trailers;
+mod unknown_results;
 mod verification;
 mod vouched;
 

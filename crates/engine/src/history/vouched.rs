@@ -3,7 +3,7 @@
 use super::archive::Archive;
 use super::replay::Audited;
 use crate::survey::{Error, Settings};
-use orch_base::Digest;
+use orch_base::{Digest, VerificationName};
 use orch_core::decide::{Detail, ProvenStep, Standing};
 use orch_core::verification::{Verification, Vouched, VouchedEvidence, result_of};
 use orch_core::workflow::is_tree_name;
@@ -67,6 +67,8 @@ fn replaceable(
     let Some(Ok(usable)) = loaded.as_ref().map(|loaded| loaded.usable()) else {
         return found;
     };
+    let left = step.entry.from.as_ref();
+    let left = left.and_then(|from| usable.workflow.phase_named(from.as_str()));
     for (path, digest) in &step.entry.evidence {
         if is_tree_name(path) || result_of(path).is_some() {
             continue;
@@ -74,7 +76,10 @@ fn replaceable(
         let artifacts = usable.matcher.artifacts_of(path);
         let mut names = artifacts
             .filter_map(|(artifact, _)| usable.workflow.artifacts[artifact].same_as.as_ref());
-        let name = names.find(|name| defined.contains_key(*name));
+        // Where its phase runs the verification, the file has moved nothing.
+        let is_run =
+            |name: &VerificationName| left.is_some_and(|left| left.verifies.contains(name));
+        let name = names.find(|name| defined.contains_key(*name) && !is_run(name));
         if let (Some(name), Some(digest)) = (name, Digest::parse(digest)) {
             found.push(VouchedEvidence {
                 path: path.clone(),
