@@ -245,16 +245,6 @@ impl Objects {
         }
     }
 
-    /// The tree of a commit; `None` if this clone does not have the commit, or the id is that of something else. Returns an
-    /// error if git cannot read it.
-    pub fn tree_if_held(&self, commit: Digest) -> Result<Option<Digest>, Error> {
-        let Ok(id) = self.oid(commit) else {
-            return Ok(None);
-        };
-        let held = self.commit_if_held(id)?;
-        Ok(held.map(|commit| digest(commit.tree_id())))
-    }
-
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
         let found = self.unless_missing((id, ObjectType::Commit), || self.repo.find_commit(id))?;

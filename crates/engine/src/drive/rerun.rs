@@ -147,7 +147,7 @@ impl RecordedVerification<'_> {
         let mut why = "no commit of this clone has the code that it judged";
         let named = [commit_of(then), self.commit_beside(store)?, self.parent];
         for commit in named.into_iter().flatten() {
-            if store.objects().tree_if_held(commit)?.is_none() {
+            if store.history().tree_if_held(commit)?.is_none() {
                 continue;
             }
             let config = reader.config_in(commit)?;

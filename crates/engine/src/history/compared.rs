@@ -6,12 +6,12 @@ use super::archive::{Archive, has_record};
 use super::proof::RecordChange;
 use super::side::Side;
 use super::trailers::{MessageSteps, NamedTask};
-use super::unknown_results::may_be_result;
 use crate::survey::snapshot::{Snapshot, first};
 use crate::survey::{Error, TaskRef};
 use orch_base::{Class, Digest, RepoPath, TaskId, TaskPlace};
 use orch_core::decide::{Proof, Standing};
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_core::verification::result_of;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -285,4 +285,11 @@ impl Compared<'_, '_> {
             _ => Ok(Some(Proof::bare(Standing::Unverifiable, error.to_string()))),
         })
     }
+}
+
+/// Whether a path looks like that of a result, before anybody asks whose it is.
+fn may_be_result(path: &RepoPath) -> bool {
+    let text = path.as_str();
+    let result = text.rfind("eval/verify/").map(|start| &text[start..]);
+    result.and_then(result_of).is_some()
 }

@@ -69,13 +69,6 @@ impl Compared<'_, '_> {
     }
 }
 
-/// Whether a path looks like that of a result, before anybody asks whose it is.
-pub(super) fn may_be_result(path: &RepoPath) -> bool {
-    let text = path.as_str();
-    let result = text.rfind("eval/verify/").map(|start| &text[start..]);
-    result.and_then(result_of).is_some()
-}
-
 /// The verdict on a change of a record that also puts an unknown result beside it.
 pub(super) fn with_unknown_result(proof: Option<Proof>, why: String) -> Proof {
     match proof {

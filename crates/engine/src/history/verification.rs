@@ -173,7 +173,7 @@ impl NewSteps<'_> {
         let Some(TestedCode::Commit { commit, .. }) = tested else {
             return Ok(None);
         };
-        let Some(tree) = store.objects().tree_if_held(commit)? else {
+        let Some(tree) = store.history().tree_if_held(commit)? else {
             return Ok(None);
         };
         let setting = self.archive.setting(&store.objects().source_at(commit))?;
@@ -302,7 +302,7 @@ impl NewSteps<'_> {
         let (Some(base), CodeAt::Commit(store, Some(parent))) = (&run.base, self.after.code) else {
             return Ok(None);
         };
-        if store.objects().tree_if_held(base.commit)?.is_none() {
+        if store.history().tree_if_held(base.commit)?.is_none() {
             return Ok(None);
         }
         let is_shallow = store.refs().is_shallow()?;
