@@ -70,6 +70,13 @@ struct RanBy<'a> {
     judged: Option<Digest>,
 }
 
+/// The event of a verification among the new steps of its commit.
+struct VerificationStep<'a> {
+    steps: &'a NewSteps<'a>,
+    step: &'a NewStep,
+    run: &'a Verification,
+}
+
 impl NewSteps<'_> {
     /// Why a verification cannot have been run as its event says, or is in doubt. Returns an error if git cannot be read.
     pub(super) fn doubted_verification(
@@ -77,16 +84,24 @@ impl NewSteps<'_> {
         step: &NewStep,
         run: &Verification,
     ) -> Result<Option<VerificationDoubt>, Error> {
-        let bytes = self.result_bytes(step, run)?;
+        let steps = self;
+        VerificationStep { steps, step, run }.doubt()
+    }
+}
+
+impl VerificationStep<'_> {
+    fn doubt(&self) -> Result<Option<VerificationDoubt>, Error> {
+        let Self { steps, step, run } = *self;
+        let bytes = self.result_bytes()?;
         let said = match &bytes {
             Ok(bytes) => contradiction(step, run, bytes),
             Err(why) => unverifiable(why.clone()),
         };
         let result = bytes.ok().and_then(|bytes| read(&bytes)?.ok());
         let tested = result.map(|result| result.tested);
-        let judged = self.judged_commit(step, run, tested)?;
+        let judged = self.judged_commit(tested)?;
         let own = run.name.table();
-        let present = self.decisive();
+        let present = steps.decisive();
         let is_its = |setting: &&Settings| {
             let table = setting.config.verify.get(own);
             table.is_some_and(|table| table.digest(setting.system.format()) == run.table)
@@ -107,34 +122,31 @@ impl NewSteps<'_> {
             // What ran by settings that are gone is claimed, as it was.
             (_, false) => None,
             _ if is_its(&present) => None,
-            _ => Some(self.other_table(run, known.is_some())?),
+            _ => Some(self.other_table(known.is_some())?),
         };
         let mut doubts = vec![table, said, other_tree(tested, judged.as_ref())];
-        doubts.push(self.other_base(step, run, by.as_ref())?);
+        doubts.push(self.other_base(by.as_ref())?);
         if let Some(by) = &by {
-            doubts.push(self.other_code(run, by)?);
+            doubts.push(self.other_code(by)?);
         }
         Ok(worst(doubts))
     }
 
     /// The bytes of the result of a step, or why they are not here.
-    fn result_bytes(
-        &self,
-        step: &NewStep,
-        run: &Verification,
-    ) -> Result<Result<Vec<u8>, String>, Error> {
+    fn result_bytes(&self) -> Result<Result<Vec<u8>, String>, Error> {
+        let Self { steps, run, .. } = *self;
         let path = run.path();
-        let Ok(file) = self.task.file(&path) else {
+        let Ok(file) = steps.task.file(&path) else {
             return Ok(Err(format!("{path} cannot be a file of the task")));
         };
-        let content = self.after.source.read(&file, u64::MAX - 1)?;
+        let content = steps.after.source.read(&file, u64::MAX - 1)?;
         let is_own = content.is_blob(run.result.digest);
         Ok(match content {
             Content::Bytes(bytes) if is_own => Ok(bytes),
             Content::Absent => Err(format!("its result, {path}, is not in this clone")),
             // A later step of the same commit has put its own result in place of this one.
-            Content::Bytes(_) if self.is_verified_later(step, &path) => {
-                let held = self.archive.blob(run.result.digest)?;
+            Content::Bytes(_) if self.is_verified_later(&path) => {
+                let held = steps.archive.blob(run.result.digest)?;
                 held.ok_or_else(|| format!("its result, which {path} was, is not in git"))
             }
             Content::Bytes(_) => Err(format!(
@@ -145,8 +157,9 @@ impl NewSteps<'_> {
     }
 
     /// Whether a later new step records a result at the same path.
-    fn is_verified_later(&self, step: &NewStep, path: &str) -> bool {
-        let later = self
+    fn is_verified_later(&self, path: &str) -> bool {
+        let Self { steps, step, .. } = *self;
+        let later = steps
             .steps
             .iter()
             .filter(|later| later.entry().seq > step.entry().seq);
@@ -156,18 +169,14 @@ impl NewSteps<'_> {
 
     /// The commit that a verification judged, as its result says; of a run with protected tests, that of the run of the same
     /// table before it. `None` if there is none, or this clone does not have it.
-    fn judged_commit(
-        &self,
-        step: &NewStep,
-        run: &Verification,
-        tested: Option<TestedCode>,
-    ) -> Result<Option<JudgedCommit>, Error> {
+    fn judged_commit(&self, tested: Option<TestedCode>) -> Result<Option<JudgedCommit>, Error> {
+        let Self { steps, run, .. } = *self;
         let tested = if run.name.is_protected() {
-            self.tested_without_protection(step, run)?
+            self.tested_without_protection()?
         } else {
             tested
         };
-        let CodeAt::Commit(store, _) = self.after.code else {
+        let CodeAt::Commit(store, _) = steps.after.code else {
             return Ok(None);
         };
         let Some(TestedCode::Commit { commit, .. }) = tested else {
@@ -176,7 +185,7 @@ impl NewSteps<'_> {
         let Some(tree) = store.history().tree_if_held(commit)? else {
             return Ok(None);
         };
-        let setting = self.archive.setting(&store.objects().source_at(commit))?;
+        let setting = steps.archive.setting(&store.objects().source_at(commit))?;
         Ok(Some(JudgedCommit {
             id: commit,
             tree,
@@ -184,11 +193,8 @@ impl NewSteps<'_> {
         }))
     }
 
-    fn tested_without_protection(
-        &self,
-        step: &NewStep,
-        run: &Verification,
-    ) -> Result<Option<TestedCode>, Error> {
+    fn tested_without_protection(&self) -> Result<Option<TestedCode>, Error> {
+        let Self { steps, step, run } = *self;
         let verified = &step.state.run.verified;
         let plain = verified.iter().find(|(name, result)| {
             !name.is_protected()
@@ -199,30 +205,31 @@ impl NewSteps<'_> {
         let Some((_, plain)) = plain else {
             return Ok(None);
         };
-        let bytes = self.archive.blob(plain.result)?;
+        let bytes = steps.archive.blob(plain.result)?;
         let read = bytes.and_then(|bytes| read(&bytes)?.ok());
         Ok(read.map(|result| result.tested))
     }
 
     /// How much a table is in doubt that is not that of the parent commit. `is_judged` says that the judged commit has it.
-    fn other_table(&self, run: &Verification, is_judged: bool) -> Result<VerificationDoubt, Error> {
+    fn other_table(&self, is_judged: bool) -> Result<VerificationDoubt, Error> {
+        let Self { steps, run, .. } = *self;
         let own = run.name.table();
         let other = format!(
             "it ran by another table, {}, than `[verify.{own}]` of the parent commit",
             run.table.short()
         );
-        let present = self.decisive().config.verify.get(own);
+        let present = steps.decisive().config.verify.get(own);
         let is_its = |one: &Detail| matches!(one, Detail::Verify(one) if one.name.table() == own);
         // The commits between that a squash dropped may have had other settings.
-        let is_squashed = self.after.setting.config.verify.get(own) != present
-            || self
+        let is_squashed = steps.after.setting.config.verify.get(own) != present
+            || steps
                 .steps
                 .iter()
                 .any(|step| !step.entry().detail.as_deref().is_some_and(is_its));
         Ok(if is_judged {
             let why = format!("{other}, which the commit that it judged has");
             (Standing::Unverifiable, why)
-        } else if self.had_table(run)? {
+        } else if self.had_table()? {
             let why = format!("{other}, which an earlier commit has");
             (Standing::Unverifiable, why)
         } else if is_squashed {
@@ -234,8 +241,9 @@ impl NewSteps<'_> {
     }
 
     /// Whether a commit up to this one has the table by which a verification ran.
-    fn had_table(&self, run: &Verification) -> Result<bool, Error> {
-        let (store, head) = match (self.own_code, self.after.code) {
+    fn had_table(&self) -> Result<bool, Error> {
+        let Self { steps, run, .. } = *self;
+        let (store, head) = match (steps.own_code, steps.after.code) {
             (CodeAt::Commit(store, Some(own)), _) => (store, own),
             (_, CodeAt::Commit(store, Some(parent))) => (store, parent),
             _ => return Ok(false),
@@ -244,7 +252,7 @@ impl NewSteps<'_> {
             return Ok(false);
         };
         for commit in store.history().changes_of(head, &path)? {
-            let setting = self.archive.setting(&store.objects().source_at(commit))?;
+            let setting = steps.archive.setting(&store.objects().source_at(commit))?;
             let table = setting.config.verify.get(run.name.table());
             if table.is_some_and(|table| table.digest(setting.system.format()) == run.table) {
                 return Ok(true);
@@ -254,14 +262,11 @@ impl NewSteps<'_> {
     }
 
     /// Why the code is not that of the commit that was judged, or is that of neither the parent commit nor the own one.
-    fn other_code(
-        &self,
-        run: &Verification,
-        by: &RanBy<'_>,
-    ) -> Result<Option<VerificationDoubt>, Error> {
+    fn other_code(&self, by: &RanBy<'_>) -> Result<Option<VerificationDoubt>, Error> {
+        let Self { steps, run, .. } = *self;
         let recorded = run.code.committed();
         let config = &by.setting.config;
-        if let (Some(judged), CodeAt::Commit(store, _)) = (by.judged, self.after.code) {
+        if let (Some(judged), CodeAt::Commit(store, _)) = (by.judged, steps.after.code) {
             let there = verified_code(CodeAt::Commit(store, Some(judged)), config, by.table)?;
             if there != Some(recorded) {
                 return Ok(forged(format!(
@@ -271,13 +276,13 @@ impl NewSteps<'_> {
                 )));
             }
         }
-        for code in [self.after.code, self.own_code] {
+        for code in [steps.after.code, steps.own_code] {
             if verified_code(code, config, by.table)? == Some(recorded) {
                 return Ok(None);
             }
         }
         // A rebase has left the judged commit behind, and this clone still shows that it has the code.
-        let is_left_behind = match (by.judged, self.after.code) {
+        let is_left_behind = match (by.judged, steps.after.code) {
             (Some(judged), CodeAt::Commit(store, Some(parent))) => {
                 !is_within(store, judged, parent)?
             }
@@ -293,13 +298,10 @@ impl NewSteps<'_> {
     }
 
     /// Why its base cannot be that of the judged commit, if this clone has the base.
-    fn other_base(
-        &self,
-        step: &NewStep,
-        run: &Verification,
-        by: Option<&RanBy<'_>>,
-    ) -> Result<Option<VerificationDoubt>, Error> {
-        let (Some(base), CodeAt::Commit(store, Some(parent))) = (&run.base, self.after.code) else {
+    fn other_base(&self, by: Option<&RanBy<'_>>) -> Result<Option<VerificationDoubt>, Error> {
+        let Self { steps, run, .. } = *self;
+        let (Some(base), CodeAt::Commit(store, Some(parent))) = (&run.base, steps.after.code)
+        else {
             return Ok(None);
         };
         if store.history().tree_if_held(base.commit)?.is_none() {
@@ -316,11 +318,11 @@ impl NewSteps<'_> {
         {
             return Ok(forged(apart));
         }
-        if let Some(why) = self.worked_on_base(step, base, store)? {
+        if let Some(why) = self.worked_on_base(base, store)? {
             return Ok(forged(why));
         }
         let other = match by {
-            Some(by) => self.other_code_of_base(step, base, by, store)?,
+            Some(by) => self.other_code_of_base(base, by, store)?,
             None => None,
         };
         if let Some(why) = other {
@@ -338,13 +340,9 @@ impl NewSteps<'_> {
     }
 
     /// Why a commit is no base of a task that is worked on in the base branch itself: it has the task already.
-    fn worked_on_base(
-        &self,
-        step: &NewStep,
-        base: &VerifiedBase,
-        store: &Store,
-    ) -> Result<Option<String>, Error> {
-        let log = self.task_then(step).transcript_path();
+    fn worked_on_base(&self, base: &VerifiedBase, store: &Store) -> Result<Option<String>, Error> {
+        let Self { steps, step, .. } = *self;
+        let log = steps.task_then(step).transcript_path();
         let is_late = base.by == FoundBy::Create
             && store
                 .objects()
@@ -362,11 +360,11 @@ impl NewSteps<'_> {
     /// Why the code of a base is not as the event says, or has been worked on for the task.
     fn other_code_of_base(
         &self,
-        step: &NewStep,
         base: &VerifiedBase,
         by: &RanBy<'_>,
         store: &Store,
     ) -> Result<Option<String>, Error> {
+        let Self { steps, step, .. } = *self;
         let part = verified_part(&by.setting.config, by.table);
         let there = store.code().code_digest(Some(base.commit), &part)?;
         let short = base.commit.short();
@@ -380,7 +378,7 @@ impl NewSteps<'_> {
         if base.by != FoundBy::Branch {
             return Ok(None);
         }
-        let commits = self.after.commits_of(&self.task_then(step), &step.state);
+        let commits = steps.after.commits_of(&steps.task_then(step), &step.state);
         let asked = CodeQuestion {
             head: base.commit,
             entered: None,
