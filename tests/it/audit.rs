@@ -16,6 +16,7 @@ mod readers;
 pub mod records;
 mod removed;
 mod rewritten;
+mod vouched;
 
 use crate::harness::{World, missing, started};
 use orch_core::decide::HistoryEntry;

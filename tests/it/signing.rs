@@ -29,6 +29,11 @@ fn run(mut command: Command) {
 /// are to do without.
 pub fn ssh() -> Option<World> {
     let world = World::ready();
+    signs_by_ssh(&world).then_some(world)
+}
+
+/// Makes a repository sign by a new ssh key; false where the tests are to do without.
+pub fn signs_by_ssh(world: &World) -> bool {
     let key = world.path("../key");
     let mut keygen = world.command("ssh-keygen");
     keygen
@@ -36,7 +41,7 @@ pub fn ssh() -> Option<World> {
         .arg(&key);
     if !keygen.status().is_ok_and(|status| status.success()) {
         missing("ssh-keygen");
-        return None;
+        return false;
     }
     let public = fs::read_to_string(key.with_extension("pub")).expect("a key");
     fs::write(
@@ -52,7 +57,7 @@ pub fn ssh() -> Option<World> {
         &world.path("../allowed").to_string_lossy(),
     ]);
     world.git(&["config", "commit.gpgSign", "true"]);
-    Some(world)
+    true
 }
 
 /// How git judges the signatures of the newest commits, newest first.

@@ -56,7 +56,7 @@ because = "the tests failed"
 "#;
 
 /// Tests that pass as long as the code has no `bug`, and write a report.
-const CHECK: &str = r#"mkdir -p out
+pub const CHECK: &str = r#"mkdir -p out
 if grep -q bug src.txt; then outcome='<failure message="a bug">src.txt:1: found</failure>'; failed=1; else failed=0; fi
 echo "<testsuite tests='2' failures='$failed'><testcase classname='a' name='one'/><testcase classname='a' name='two'>$outcome</testcase></testsuite>" > out/junit.xml
 exit $failed
@@ -64,7 +64,7 @@ exit $failed
 
 impl World {
     /// A repository with a verification, and a task `t` whose code is to be verified.
-    fn verified(check: &str, table: &str) -> Self {
+    pub fn verified(check: &str, table: &str) -> Self {
         let world = Self::ready();
         world.write("system/workflows/v.md", WORKFLOW);
         let settings = world.read("orch.toml");
@@ -82,7 +82,7 @@ impl World {
         world
     }
 
-    fn verify(&self, arguments: &[&str]) -> Ended {
+    pub fn verify(&self, arguments: &[&str]) -> Ended {
         self.orch(&[&["verify"][..], arguments].concat())
     }
 
@@ -101,7 +101,7 @@ fn fits_its_schema(result: &Value) {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-const WITH_REPORT: &str = "report = ['out/*.xml']";
+pub const WITH_REPORT: &str = "report = ['out/*.xml']";
 
 #[test]
 fn what_orch_ran_itself_leads_on_and_stands_in_git() {
@@ -349,6 +349,27 @@ fn the_shipped_lifecycle_believes_what_orch_ran_and_no_report() {
     world.orch(&["approve", "t"]).succeeds();
     world.orch(&["audit", "--strict"]).succeeds();
     assert_eq!(world.dirty(), "");
+    // The patches are put on the code again.
+    world
+        .orch(&["audit", "--rerun", "--require", "signed"])
+        .succeeds()
+        .reports("2 rerun");
+}
+
+/// The protected tests are put in the place of the task's own again, and give the same tree.
+#[test]
+fn protected_tests_are_run_again_on_the_recorded_tree() {
+    let table = "report = ['out/*.xml']\nprotect = ['check.sh']";
+    let world = World::verified(CHECK, table);
+    let easy = "mkdir -p out; echo \"<testsuite tests='1'><testcase classname='a' name='one'/></testsuite>\" > out/junit.xml";
+    world.write("check.sh", easy);
+    world.commit("tests that are easier");
+    world.verify(&["t"]).succeeds();
+    world
+        .orch(&["audit", "--rerun"])
+        .succeeds()
+        .says("rerun of t tests: same")
+        .says("rerun of t tests@base: same");
 }
 
 /// A rebase puts the steps on other code: that is in doubt, and no forgery.
@@ -367,6 +388,26 @@ fn honest_work_that_was_rebased_is_not_called_forged() {
     world.git(&["switch", "-q", "work"]);
     world.git(&["rebase", "-q", "main"]);
     world.orch(&["audit"]).succeeds().says("unverifiable");
+    // Others change the table too.
+    world.git(&["switch", "-q", "main"]);
+    world.write(
+        "orch.toml",
+        format!("{}retries = 1\n", world.read("orch.toml")),
+    );
+    world.commit("another table");
+    world.git(&["switch", "-q", "work"]);
+    world.git(&["rebase", "-q", "main"]);
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("which the commit that it judged has");
+    // Nobody else has the commits from before.
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world
+        .orch(&["audit"])
+        .succeeds()
+        .says("which an earlier commit has");
 }
 
 /// Whoever moves a task by a result of other code, without a rebase, is caught.

@@ -106,6 +106,16 @@ impl<'s> History<'s> {
         Ok(found)
     }
 
+    /// The tree of a commit; `None` if this clone does not have the commit, or the id is that of something else. Returns an
+    /// error if git cannot read it.
+    pub fn tree_if_held(&self, commit: Digest) -> Result<Option<Digest>, Error> {
+        let Ok(id) = self.objects.oid(commit) else {
+            return Ok(None);
+        };
+        let held = self.objects.commit_if_held(id)?;
+        Ok(held.map(|commit| digest(commit.tree_id())))
+    }
+
     /// The commits among `from` and its ancestors that changed a path, newest first. Returns an error if git
     /// cannot read the history.
     pub fn changes_of(&self, from: Digest, path: &RepoPath) -> Result<Vec<Digest>, Error> {

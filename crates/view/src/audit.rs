@@ -2,10 +2,11 @@
 
 use super::layout::{Cell, counted, id_cell, paragraph, plain, row_text, styled};
 use super::step::origin;
+use super::vouched::{self, AuditEvidence, VouchedCounts, evidence_of};
 use super::{Finding, Paint, Repository, StepView, Style};
 use orch_base::{Code, Diagnostic, Digest, Hint, PhaseId, Place, TaskId, TaskPlace, Timestamp};
 use orch_core::decide::{Approval, Kind, Proof, ProvenStep, Standing};
-use orch_core::verification::RerunOutcome;
+use orch_core::verification::{RerunOutcome, Vouched};
 use orch_core::workflow::is_tree_name;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -33,6 +34,19 @@ pub struct AuditReport {
         )
     )]
     pub counts: BTreeMap<&'static str, usize>,
+    /// The number of pieces of evidence by what stands behind them. What several steps of a task rest on counts once.
+    #[cfg_attr(
+        test,
+        schemars(
+            extend("propertyNames" = { "enum": Vouched::ALL.map(Vouched::as_str) }),
+            extend("additionalProperties" = { "type": "integer", "minimum": 1 })
+        )
+    )]
+    pub vouched: VouchedCounts,
+    /// The evidence that a verification made or could have made, and that does not reach the level that was required.
+    #[serde(serialize_with = "found")]
+    #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
+    pub unvouched: Vec<Diagnostic>,
     /// Every change of a task's record, oldest first.
     #[serde(serialize_with = "written")]
     #[cfg_attr(test, schemars(with = "Vec<AuditChange>"))]
@@ -182,6 +196,8 @@ pub struct AuditStep {
     pub signer: Option<String>,
     /// The committed code that the step rests on.
     pub code: Vec<AuditCode>,
+    /// What stands behind the files that the step rests on, or that it records as the result of a verification.
+    pub vouched: Vec<AuditEvidence>,
 }
 
 /// Code that a step rests on.
@@ -210,6 +226,8 @@ impl AuditReport {
             loosened: Vec::new(),
             incremental: None,
             counts,
+            vouched: vouched::counts(&changes),
+            unvouched: Vec::new(),
             changes,
             reruns: Vec::new(),
         }
@@ -230,6 +248,15 @@ impl AuditReport {
             incremental,
             ..Self::new(self.repository, self.commits, changes)
         }
+    }
+
+    /// Holds what a verification made or could have made against a level, and counts again what stands behind the evidence.
+    pub fn weigh(&mut self, required: Option<Vouched>) {
+        self.vouched = vouched::counts(&self.changes);
+        self.unvouched = match required {
+            None => Vec::new(),
+            Some(level) => vouched::unvouched(&self.changes, level),
+        };
     }
 
     /// Whether any change has this verdict, apart from those that are acknowledged.
@@ -269,6 +296,27 @@ impl AuditReport {
             "{commits}, {changes} of records{colon}{}",
             counts.join(", ")
         )
+    }
+
+    /// How much of the evidence is vouched for, such as `evidence: 4 none, 2 run`; `None` if no verification made any of
+    /// it, or could have.
+    #[must_use]
+    pub fn vouched_summary(&self) -> Option<String> {
+        let mut steps = self.changes.iter().flat_map(|change| &change.proof.steps);
+        if steps.all(|step| step.vouched.is_empty()) {
+            return None;
+        }
+        let counts: Vec<String> = Vouched::ALL
+            .iter()
+            .filter_map(|level| {
+                Some(format!(
+                    "{} {}",
+                    self.vouched.get(level.as_str())?,
+                    level.as_str()
+                ))
+            })
+            .collect();
+        Some(format!("evidence: {}", counts.join(", ")))
     }
 
     /// Where an incremental audit went on from, and whether the next one can continue from here.
@@ -368,11 +416,12 @@ impl AuditReport {
         out
     }
 
-    /// The forged and unverifiable changes as findings.
+    /// The forged and unverifiable changes, and the evidence that does not reach the required level, as findings.
     #[must_use]
     pub fn findings(&self) -> Vec<Diagnostic> {
         let wrong = self.changes.iter().filter_map(AuditedChange::finding);
-        wrong.chain(self.loosened.iter().cloned()).collect()
+        let others = self.unvouched.iter().chain(&self.loosened).cloned();
+        wrong.chain(others).collect()
     }
 }
 
@@ -506,6 +555,7 @@ impl AuditStep {
             approval,
             signer,
             code: code(step, parent.as_ref()),
+            vouched: evidence_of(step),
         }
     }
 

@@ -5,11 +5,11 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use crate::cli::progress::WorkProgress;
 use orch_base::{Code, Digest, Hint, Patterns};
 use orch_core::decide::{Detail, Standing};
-use orch_core::verification::RerunOutcome;
+use orch_core::verification::{RerunOutcome, Vouched};
 use orch_engine::drive::{self, RecordedVerification};
 use orch_engine::history;
 use orch_engine::history::{AuditScope, Audited, Checked, Incremental, ProvenHistories};
-use orch_engine::survey::Workspace;
+use orch_engine::survey::{TaskRef, Workspace};
 use orch_engine::verify::{VerifyEvent, VerifyWatch};
 use orch_git::Visited;
 use orch_git::caches;
@@ -30,9 +30,12 @@ use orch_view::{AuditCommit, AuditIncremental, AuditReport, AuditedChange, Rerun
 /// next one replays only the commits that are newer. It replays the whole history whenever the verdicts could have
 /// changed: the history was rewritten, settings or workflows changed, or `orch` did.
 ///
+/// With `--require`, evidence that a verification made or could have made must be vouched for: `run` if orch ran it, `signed`
+/// if a trusted signer also signed the commit. What `--rerun` confirms reaches each level. Verdicts are never asked.
+///
 /// Reads commits only and, without `--incremental`, writes nothing. Exits with 1 if anything is forged, if a step in a
-/// range holds only by rules that stand at neither end of the range, and with `--strict` also if anything is
-/// unverifiable. A shallow clone is an error.
+/// range holds only by rules that stand at neither end of the range, if evidence does not reach the level of `--require`,
+/// and with `--strict` also if anything is unverifiable. A shallow clone is an error.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// A range `A..B` or a revision; default: the whole history of HEAD.
@@ -52,6 +55,9 @@ pub struct AuditArgs {
     /// Exit with 1 if anything is unverifiable or a range may loosen the rules, and with 2 if there is nothing to audit.
     #[arg(long)]
     strict: bool,
+    /// Exit with 1 if evidence that a verification made or could have made does not reach LEVEL.
+    #[arg(long, value_name = "LEVEL", conflicts_with = "incremental")]
+    require: Option<RequiredLevel>,
     /// Run the recorded verifications again, without caches, and compare by test. Exits with 1 if one gives another result.
     #[arg(long)]
     rerun: bool,
@@ -64,6 +70,24 @@ pub struct AuditArgs {
     /// The output format. `sarif` and `github` contain only the problems.
     #[arg(long, default_value = "text")]
     format: Form,
+}
+
+/// How much has to stand behind the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum RequiredLevel {
+    /// orch ran it.
+    Run,
+    /// orch ran it, and a trusted signer has signed the commit.
+    Signed,
+}
+
+impl From<RequiredLevel> for Vouched {
+    fn from(level: RequiredLevel) -> Self {
+        match level {
+            RequiredLevel::Run => Self::Run,
+            RequiredLevel::Signed => Self::Signed,
+        }
+    }
 }
 
 pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
@@ -115,14 +139,20 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     }
     let mut report = report.of_tasks(|id| patterns.is_empty() || patterns.matches(id));
     if args.rerun {
-        report.reruns = reruns(args, &report, &workspace, context, ui)?;
+        report.reruns = reruns(args, &mut report.changes, &workspace, context, ui)?;
     }
+    report.weigh(args.require.map(Vouched::from));
     match form(args.format, context)? {
         Form::Json => ui.document(&report)?,
         Form::Text => {
             context.page(ui, &report.text(ui.paint, ui.width))?;
             report.loosened.iter().for_each(|one| ui.finding(one));
+            report.unvouched.iter().for_each(|one| ui.finding(one));
             ui.status(&report.summary());
+            report
+                .vouched_summary()
+                .iter()
+                .for_each(|text| ui.status(text));
             report
                 .continuation()
                 .iter()
@@ -144,7 +174,11 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         .reruns
         .iter()
         .any(|one| one.outcome == RerunOutcome::Other);
-    let is_wrong = report.has(Standing::Forged) || report.has_doubted() || is_unproven || is_other;
+    let is_wrong = report.has(Standing::Forged)
+        || report.has_doubted()
+        || !report.unvouched.is_empty()
+        || is_unproven
+        || is_other;
     Ok(if is_wrong {
         ExitCode::No
     } else {
@@ -152,10 +186,11 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     })
 }
 
-/// Runs the recorded verifications of a report again, the newest first.
+/// Runs the recorded verifications of these changes again, the newest first. One that gives the same vouches for its result,
+/// unless that is forged.
 fn reruns(
     args: &AuditArgs,
-    report: &AuditReport,
+    changes: &mut [AuditedChange],
     workspace: &Workspace,
     context: &Context,
     ui: &Ui,
@@ -166,20 +201,22 @@ fn reruns(
         writer.authority().refuse_agent(&words)?;
     }
     let mut lines = Vec::new();
-    for change in report.changes.iter().rev() {
-        for step in change.proof.steps.iter().rev() {
-            let Some(Detail::Verify(run)) = step.entry.detail.as_deref() else {
+    for change in changes.iter_mut().rev() {
+        let is_forged = change.proof.standing == Standing::Forged;
+        for step in change.proof.steps.iter_mut().rev() {
+            let (Some(Detail::Verify(run)), Some(workflow)) =
+                (step.entry.detail.as_deref(), &step.workflow)
+            else {
                 continue;
             };
             if args.sample.is_some_and(|most| lines.len() >= most) {
                 return Ok(lines);
             }
+            let (id, place) = (change.task.clone(), change.place.clone());
+            let task = TaskRef::new(id, place, workflow.name.clone())
+                .map_err(|why| Failure::new(Code::Usage, why.to_string()))?;
             let recorded = RecordedVerification {
-                task: &change.task,
-                path: change
-                    .place
-                    .path(&run.path())
-                    .map_err(|why| Failure::new(Code::Usage, why.to_string()))?,
+                task: &task,
                 commit: change.commit.id,
                 parent: change.commit.parent,
                 verification: run,
@@ -199,6 +236,11 @@ fn reruns(
             };
             let again = drive::rerun(&writer, &recorded, args.trust_once, &mut watch)?;
             ui.passed();
+            if again.outcome == RerunOutcome::Same && !is_forged {
+                step.vouched
+                    .iter_mut()
+                    .for_each(|one| one.by = Vouched::Rerun);
+            }
             lines.push(RerunLine {
                 commit: change.commit.id.to_string(),
                 task: change.task.to_string(),

@@ -16,8 +16,8 @@ use orch_core::decide::{
     detailed,
 };
 use orch_core::verification::{
-    FoundBy, Verification, VerificationResult, VerifiedBase, VerifiedCode, VerifiedOutcome,
-    VerifiedResult, statement,
+    BaseTests, FoundBy, TestedCode, Verification, VerificationResult, VerifiedBase, VerifiedCode,
+    VerifiedOutcome, VerifiedResult, statement,
 };
 use orch_core::workflow::{System, Workflow};
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ fn verify(world: &World, outcome: VerifiedOutcome, result: &Value) -> Detail {
 fn a_verification_is_held_against_its_parent_commit_and_its_result() {
     let world = started("plan_review");
     let text = format!(
-        "{}\n[verify.tests]\ncommand = [\"true\"]\npaths = [\"src/**\"]\n",
+        "{}\n[verify.tests]\ncommand = [\"false\"]\npaths = [\"src/**\"]\n",
         world.read("orch.toml")
     );
     world.write("orch.toml", &text);
@@ -190,54 +190,135 @@ fn a_verification_is_held_against_its_parent_commit_and_its_result() {
     let table = config.verify[&tests].digest(ObjectFormat::Sha1);
     let src = world.git(&["rev-parse", "HEAD:src"]);
     let bytes = (0..20).map(|at| u8::from_str_radix(&src[2 * at..2 * at + 2], 16).expect("hex"));
-    let tree: Vec<u8> = b"40000 src\0".iter().copied().chain(bytes).collect();
-    let code = VerifiedCode::Commit(ObjectFormat::Sha1.tree(&tree));
+    let of_src: Vec<u8> = b"40000 src\0".iter().copied().chain(bytes).collect();
+    let code = VerifiedCode::Commit(ObjectFormat::Sha1.tree(&of_src));
     let other = Digest::of_blob(b"other");
+    let parsed_id =
+        |name: &str| Digest::parse(world.git(&["rev-parse", name]).trim()).expect("an id");
+    let defined = parsed_id("HEAD");
+    let tree = parsed_id("HEAD^{tree}");
+    let begin = parsed_id(world.git(&["rev-list", "--max-parents=0", "HEAD"]).trim());
     world.git(&["commit", "-q", "--allow-empty", "-m", "apart"]);
-    let apart = Digest::parse(world.git(&["rev-parse", "HEAD"]).trim()).expect("an id");
+    let apart = parsed_id("HEAD");
     world.git(&["reset", "-q", "--soft", "HEAD~"]);
+    // What the code was before the commit that defines the tests: nothing.
+    let nothing = ObjectFormat::Sha1.tree(b"");
     let honest = || {
         let mut result = GREEN.result();
         result.run.task = id("t");
         result.run.code = code;
         result.run.table = table;
         result.run.base = None;
+        result.tested = TestedCode::Commit {
+            commit: defined,
+            tree,
+        };
         result
     };
-    type Change = fn(&mut Verification, &mut VerificationResult, Digest);
-    let cases: [(&str, &str, Change); 7] = [
-        ("claimed", "", |_, _, _| {}),
-        ("forged", "by another table", |event, result, other| {
-            event.table = other;
-            result.run.table = other;
-        }),
+    let on = |event: &mut Verification, result: &mut VerificationResult, at: VerifiedBase| {
+        event.base = Some(at.clone());
+        result.run.base = GREEN.result().run.base.map(|base| BaseTests { at, ..base });
+    };
+    let gone = |result: &mut VerificationResult| result.tested = GREEN.result().tested;
+    let base = |commit: Digest, code: Digest, by: FoundBy| VerifiedBase { commit, code, by };
+    type Change<'a> = Box<dyn Fn(&mut Verification, &mut VerificationResult) + 'a>;
+    let cases: [(&str, &str, Change<'_>); 15] = [
+        ("claimed", "", Box::new(|_, _| {})),
+        ("claimed", "", Box::new(|_, result| gone(result))),
+        (
+            "claimed",
+            "",
+            Box::new(|event, result| on(event, result, base(begin, nothing, FoundBy::Branch))),
+        ),
+        (
+            "forged",
+            "by another table",
+            Box::new(|event, result| {
+                event.table = other;
+                result.run.table = other;
+            }),
+        ),
         (
             "unverifiable",
             "not that of the parent commit",
-            |event, result, other| {
+            Box::new(|event, result| {
                 event.code = VerifiedCode::Commit(other);
                 result.run.code = event.code;
-            },
+                gone(result);
+            }),
         ),
-        ("forged", "names another code", |_, result, other| {
-            result.run.code = VerifiedCode::Commit(other);
-        }),
-        ("forged", "names another task", |_, result, _| {
-            result.run.task = id("u");
-        }),
-        ("forged", "names another table", |_, result, _| {
-            result.run.rules = 7
-        }),
-        ("forged", "does not contain its base", |event, _, apart| {
-            event.base = Some(VerifiedBase {
-                commit: apart,
-                code: apart,
-                by: FoundBy::Branch,
-            });
-        }),
+        (
+            "forged",
+            "has other code",
+            Box::new(|event, result| {
+                event.code = VerifiedCode::Commit(other);
+                result.run.code = event.code;
+            }),
+        ),
+        (
+            "forged",
+            "names another code",
+            Box::new(|_, result| result.run.code = VerifiedCode::Commit(other)),
+        ),
+        (
+            "forged",
+            "names another task",
+            Box::new(|_, result| result.run.task = id("u")),
+        ),
+        (
+            "forged",
+            "names another table",
+            Box::new(|_, result| result.run.rules = 7),
+        ),
+        (
+            "forged",
+            "names another subject",
+            Box::new(|_, result| result.tested = TestedCode::Tree { tree }),
+        ),
+        (
+            "forged",
+            "which its commit",
+            Box::new(|_, result| {
+                result.tested = TestedCode::Commit {
+                    commit: defined,
+                    tree: other,
+                };
+            }),
+        ),
+        (
+            "forged",
+            "does not contain its base",
+            Box::new(|event, result| on(event, result, base(apart, apart, FoundBy::Branch))),
+        ),
+        (
+            "unverifiable",
+            "does not contain its base",
+            Box::new(|event, result| {
+                let VerifiedCode::Commit(code) = code else {
+                    return;
+                };
+                on(event, result, base(apart, code, FoundBy::Branch));
+                gone(result);
+            }),
+        ),
+        (
+            "forged",
+            "and the step says",
+            Box::new(|event, result| on(event, result, base(begin, other, FoundBy::Branch))),
+        ),
+        (
+            "forged",
+            "not before the commit that created the task",
+            Box::new(|event, result| {
+                let VerifiedCode::Commit(code) = code else {
+                    return;
+                };
+                on(event, result, base(defined, code, FoundBy::Create));
+            }),
+        ),
     ];
+    let mut is_first = true;
     for (standing, why, change) in cases {
-        let is_base = why.contains("base");
         let mut result = honest();
         let mut event = Verification {
             returned: Vec::new(),
@@ -251,7 +332,7 @@ fn a_verification_is_held_against_its_parent_commit_and_its_result() {
                 digest: other,
             },
         };
-        change(&mut event, &mut result, if is_base { apart } else { other });
+        change(&mut event, &mut result);
         let text = statement(&result);
         world.write(RESULT, &text);
         event.result.digest = Digest::of_blob(text.as_bytes());
@@ -259,6 +340,15 @@ fn a_verification_is_held_against_its_parent_commit_and_its_result() {
         let change = last(&world, standing);
         let told = change["why"].as_str().unwrap_or_default();
         assert!(told.contains(why), "{change:#}");
+        // Nobody ran it: the tests fail. Only a rerun tells.
+        if is_first {
+            world
+                .orch(&["audit", "--rerun"])
+                .ends(1)
+                .says("rerun of t tests: other")
+                .says("it passed, and now it failed");
+            is_first = false;
+        }
     }
 }
 

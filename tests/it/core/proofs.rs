@@ -23,6 +23,7 @@ fn step(seq: u64, standing: Standing, why: Option<&str>) -> ProvenStep {
         needs_signature: false,
         is_judged: true,
         why: why.map(str::to_owned),
+        vouched: Vec::new(),
     }
 }
 

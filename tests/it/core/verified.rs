@@ -247,7 +247,7 @@ impl Verified {
                     },
                     Err(why) => ResultFile::Unusable {
                         digest: Some(digest(text)),
-                        why: why.0,
+                        why: why.to_string(),
                     },
                 },
             };

@@ -1053,6 +1053,12 @@ codes! {
         "orch cannot prove a recorded transition with what is here.",
         "The files or commits that it depends on are not in this clone.",
         "Fetch the history: `git fetch --unshallow`, then run `orch audit` again.";
+    Unvouched = "unvouched", Finding,
+        "Evidence does not reach the level that `orch audit --require` asks for.",
+        "Somebody wrote a file that a verification could have made, the verification is in doubt, or nobody whom git \
+         trusts has signed its commit.",
+        "Confirm what is recorded: `orch audit --rerun --require LEVEL`. For what comes next, let the phase verify it, \
+         and sign: `git config commit.gpgSign true`.";
     Unwritten = "unwritten", Finding,
         "A file is still a draft: some of its texts have not been written.",
         "`orch draft` wrote it, or someone copied the draft, and texts, numbers or verdicts still begin with TODO.",

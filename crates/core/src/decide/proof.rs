@@ -1,6 +1,7 @@
 //! The result of replaying a change of a task's record.
 
 use super::{HistoryEntry, WorkflowRef};
+use crate::verification::VouchedEvidence;
 use orch_base::{Digest, words};
 use std::sync::Arc;
 
@@ -74,6 +75,8 @@ pub struct ProvenStep {
     pub is_judged: bool,
     /// The reason, unless the verdict says everything.
     pub why: Option<String>,
+    /// What a verification made of its evidence, or could have made.
+    pub vouched: Vec<VouchedEvidence>,
 }
 
 impl Proof {

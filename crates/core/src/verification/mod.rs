@@ -1,12 +1,13 @@
 //! Verifications: commands of a project that `orch` itself runs on exactly the code that is judged.
 //!
 //! Here is what one is ([`VerifyTable`]), what a run gave ([`VerificationResult`]), the document that says so
-//! ([`statement`]), and what an event keeps of it ([`Verification`]). Nothing here starts a program or reads a file.
+//! ([`statement`]), what an event keeps of it ([`Verification`]), and how much that is worth ([`Vouched`]). Nothing here starts a program or reads a file.
 
 mod event;
 mod result;
 mod statement;
 mod table;
+mod vouched;
 
 pub use event::{
     FoundBy, PatchedCode, Verification, VerifiedBase, VerifiedCode, VerifiedOutcome,
@@ -21,6 +22,7 @@ pub use statement::{
     statement_of, unlisted,
 };
 pub use table::VerifyTable;
+pub use vouched::{Vouched, VouchedEvidence};
 
 /// The number of the rules by which a run is judged and its result is written. It rises only when a rule changes an
 /// outcome; an event names the number that it was made by.

@@ -10,6 +10,7 @@ use orch_base::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
 
 /// The type of the statement.
@@ -21,7 +22,19 @@ pub const ANNOTATION: &str = "urn:x-orch:verification:1";
 
 /// Why a text is no result of a verification, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidStatement(pub String);
+pub enum InvalidStatement {
+    /// It is no such document.
+    Form(String),
+    /// It is one, and contradicts itself.
+    Contradiction(String),
+}
+
+impl fmt::Display for InvalidStatement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Form(why) | Self::Contradiction(why)) = self;
+        f.write_str(why)
+    }
+}
 
 /// The text of the file with a result. Each member has a line, and so has each list of names.
 #[must_use]
@@ -111,7 +124,7 @@ fn subjects(tested: TestedCode) -> Vec<(&'static str, &'static str, Digest)> {
 /// The text is no JSON, or not what [`statement`] writes, or it contradicts itself.
 pub fn read_statement(text: &str) -> Result<VerificationResult, InvalidStatement> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| InvalidStatement(error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| InvalidStatement::Form(error.to_string()))?;
     statement_of(&value)
 }
 
@@ -122,7 +135,7 @@ pub fn read_statement(text: &str) -> Result<VerificationResult, InvalidStatement
 /// As [`read_statement`].
 pub fn statement_of(value: &Value) -> Result<VerificationResult, InvalidStatement> {
     let file = WrittenStatement::deserialize(value)
-        .map_err(|error| InvalidStatement(error.to_string()))?;
+        .map_err(|error| InvalidStatement::Form(error.to_string()))?;
     let [configuration] = file.predicate.configuration;
     let run = configuration.annotations.run;
     let tests = TestNames {
@@ -137,7 +150,7 @@ pub fn statement_of(value: &Value) -> Result<VerificationResult, InvalidStatemen
     };
     let is_typed = file.kind == STATEMENT_TYPE && file.predicate_kind == PREDICATE_TYPE;
     if !is_typed {
-        return Err(InvalidStatement(
+        return Err(InvalidStatement::Form(
             "it has the type of another document".to_owned(),
         ));
     }
@@ -145,12 +158,13 @@ pub fn statement_of(value: &Value) -> Result<VerificationResult, InvalidStatemen
         && configuration.digest.get(BLOB) == Some(&result.run.table)
         && configuration.digest.len() == 1;
     if !is_named {
-        return Err(InvalidStatement(
+        return Err(InvalidStatement::Contradiction(
             "its configuration names another table".to_owned(),
         ));
     }
-    contradiction(&file.predicate.result, &result)
-        .map_or(Ok(result), |what| Err(InvalidStatement(what)))
+    contradiction(&file.predicate.result, &result).map_or(Ok(result), |what| {
+        Err(InvalidStatement::Contradiction(what))
+    })
 }
 
 /// What in a result contradicts the rest of it, in words.
@@ -204,7 +218,9 @@ fn tested(subjects: &[StatementSubject]) -> Result<TestedCode, InvalidStatement>
         _ => None,
     };
     found.ok_or_else(|| {
-        InvalidStatement("its subjects are no commit and tree, patch and tree, or tree".to_owned())
+        InvalidStatement::Form(
+            "its subjects are no commit and tree, patch and tree, or tree".to_owned(),
+        )
     })
 }
 

@@ -7,6 +7,7 @@
 use super::trust::refuse_untrusted_verification;
 use crate::apply::{Applied, NewResult, Writer};
 use crate::run::{Process, start_janitor};
+use crate::survey::verification_base::named_files;
 use crate::survey::{Error, Sight, TaskRef};
 use crate::verify::{
     AttemptStanding, CachedCheckout, ClaimedCheckout, CouldNotRun, Judged, RanVerification,
@@ -145,7 +146,10 @@ impl VerifyPlan {
             if !names.is_empty() && !names.contains(name) {
                 continue;
             }
-            let code = writer.workspace.reader.verified_code_in(self.head, table)?;
+            let code = writer
+                .workspace
+                .reader
+                .verified_code_in(self.head, &self.config, table)?;
             self.wanted.push(WantedVerification {
                 name: name.clone(),
                 last: None,
@@ -215,13 +219,7 @@ impl VerifyPlan {
             return Patterns::default();
         };
         let facts = &sight.observed.facts;
-        let named = planned_paths(sight.workflow(), &sight.recorded, facts);
-        let globs = named
-            .texts()
-            .iter()
-            .flat_map(|text| [text.clone(), format!("{}/**", text.trim_end_matches('/'))]);
-        let usable = globs.filter(|glob| Patterns::new([glob]).is_ok());
-        Patterns::new(usable).unwrap_or_default()
+        named_files(&planned_paths(sight.workflow(), &sight.recorded, facts))
     }
 
     /// The same for one of its verifications as everything is by now.
@@ -325,10 +323,12 @@ impl ClaimedVerification<'_> {
             return Ok(VerifyEnd::CouldNotRun(why));
         }
         let base = match &plan.sight {
-            Some(sight) => writer
-                .workspace
-                .reader
-                .verification_base(sight, &wanted.table)?,
+            Some(sight) => {
+                writer
+                    .workspace
+                    .reader
+                    .verification_base(sight, &plan.config, &wanted.table)?
+            }
             None => None,
         };
         let Some(judged) = plan.judged(wanted) else {
@@ -346,6 +346,7 @@ impl ClaimedVerification<'_> {
             exempt: &plan.named_by_plan(),
             uncommitted: plan.uncommitted,
             fresh: options.fresh,
+            only: None,
         };
         attempt.keep(store)?;
         let ended = verify(&request, place, claim, watch);

@@ -11,6 +11,7 @@ use super::proven::{
 use super::range_rules::RangeRules;
 use super::removed::RemovedRecords;
 use super::replay::{Audited, ReplayedCommits};
+use super::vouched::vouch;
 use crate::survey::{Error, Workspace};
 use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use orch_core::decide::{Approval, Proof, ProvenStep, Standing};
@@ -236,6 +237,7 @@ impl Replaying<'_> {
             }
         }
         self.acknowledge(range.to, &mut changes)?;
+        vouch(store, archive, &mut changes)?;
         let to = match has_passed {
             true => Err("a step holds only by rules that were in force temporarily"),
             false => accepted(&changes, open).map(|open| ProvenHistory {
@@ -310,6 +312,7 @@ impl Replaying<'_> {
             removals,
         });
         changes.retain(|change| change.is_acceptable() || is_new(change));
+        vouch(store, archive, &mut changes)?;
         let incremental = Some(Incremental {
             from: Ok(from.clone()),
             to: next,

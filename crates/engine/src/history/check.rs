@@ -4,7 +4,7 @@ use super::acknowledged::Acknowledgements;
 use super::amended::{added_evidence, amended};
 use super::archive::{Archive, ReadOnce};
 use super::behind::index_behind;
-use super::compared::Compared;
+use super::compared::{ChangedTasks, Compared};
 use super::cut::cut;
 use super::gates::{ChangeOwner, gate};
 use super::hidden::{HiddenChange, hidden_changes};
@@ -187,7 +187,7 @@ impl<'w> Checker<'w> {
                 message_steps,
                 replaced: Some(&head),
             };
-            let (_, recorded) = compared.tasks()?;
+            let recorded = compared.tasks()?.records;
             checked.add(added_evidence(&head, &recorded, &after, &differing)?);
             if recorded.is_empty() {
                 replaced.clear();
@@ -493,7 +493,11 @@ impl<'w> Checker<'w> {
     ) -> Result<Vec<TaskRef>, Error> {
         let (commit, basis) = commit.unzip();
         let rules = basis.and_then(|basis| basis.rules.as_ref());
-        let (mut touched, recorded) = compared.tasks()?;
+        let ChangedTasks {
+            files: mut touched,
+            records: recorded,
+            ..
+        } = compared.tasks()?;
         let is_accepted = |commit: Digest, task: &TaskRef, proof: &mut Proof| {
             basis.is_some_and(|basis| basis.known.accept(commit, task, proof).is_some())
         };

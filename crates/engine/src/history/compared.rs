@@ -11,6 +11,7 @@ use crate::survey::{Error, TaskRef};
 use orch_base::{Class, Digest, RepoPath, TaskId, TaskPlace};
 use orch_core::decide::{Proof, Standing};
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
+use orch_core::verification::result_of;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -33,6 +34,16 @@ pub(super) struct Compared<'a, 's> {
     pub message_steps: MessageSteps,
     /// The commit that it takes the place of, if that is amended.
     pub replaced: Option<&'a Rc<Side<'s>>>,
+}
+
+/// What a change concerns.
+pub(super) struct ChangedTasks {
+    /// The tasks with changed files.
+    pub files: Vec<TaskRef>,
+    /// The tasks whose record changed. In a merge, a record counts as changed if it differs from any side.
+    pub records: Vec<TaskRef>,
+    /// The changed files that look like results of verifications.
+    pub results: Vec<RepoPath>,
 }
 
 impl Compared<'_, '_> {
@@ -67,9 +78,8 @@ impl Compared<'_, '_> {
             .collect()
     }
 
-    /// The tasks with changed files, and the tasks whose record changed. In a merge, a record counts as
-    /// changed if it differs from any side.
-    pub(super) fn tasks(&self) -> Result<(Vec<TaskRef>, Vec<TaskRef>), Error> {
+    /// The tasks that the change concerns.
+    pub(super) fn tasks(&self) -> Result<ChangedTasks, Error> {
         let mut paths = BTreeSet::new();
         let mut records = BTreeSet::new();
         let is_record = |path: &RepoPath| [STATE_FILE, TRANSCRIPT_FILE].contains(&path.name());
@@ -85,7 +95,11 @@ impl Compared<'_, '_> {
             }
         }
         records.extend(paths.iter().filter(|path| is_record(path)).cloned());
-        Ok((self.tasks_of(paths.iter())?, self.tasks_of(records.iter())?))
+        Ok(ChangedTasks {
+            files: self.tasks_of(paths.iter())?,
+            records: self.tasks_of(records.iter())?,
+            results: paths.into_iter().filter(may_be_result).collect(),
+        })
     }
 
     /// The tasks that this change shows and that a side hides although it holds a record of them. Other roots
@@ -253,7 +267,7 @@ impl Compared<'_, '_> {
         let message_steps = &self.message_steps;
         let prove = || {
             // Only such a subject needs the other tasks.
-            let is_only = message_steps.has_unnamed_move() && self.tasks()?.1.len() == 1;
+            let is_only = message_steps.has_unnamed_move() && self.tasks()?.records.len() == 1;
             RecordChange {
                 task,
                 befores: &befores,
@@ -271,4 +285,11 @@ impl Compared<'_, '_> {
             _ => Ok(Some(Proof::bare(Standing::Unverifiable, error.to_string()))),
         })
     }
+}
+
+/// Whether a path looks like that of a result, before anybody asks whose it is.
+fn may_be_result(path: &RepoPath) -> bool {
+    let text = path.as_str();
+    let result = text.rfind("eval/verify/").map(|start| &text[start..]);
+    result.and_then(result_of).is_some()
 }

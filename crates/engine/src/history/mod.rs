@@ -34,7 +34,9 @@ mod steps;
 mod subject;
 mod timeline;
 mod trailers;
+mod unknown_results;
 mod verification;
+mod vouched;
 
 pub use audit::{Audit, AuditScope, Incremental, audit};
 pub use check::{Checked, Checker};

@@ -3,13 +3,9 @@
 use super::new_steps::{NewStep, NewSteps};
 use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
-use super::verification::contradiction;
 use crate::survey::Error;
 use orch_core::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, replay_record};
-use orch_core::verification::Verification;
 use orch_core::workflow::{Phase, Workflow};
-use orch_files::Content;
-use serde_json::Value;
 
 impl NewSteps<'_> {
     /// The verdict about a step that follows from the log alone: a rename, an order that was taken back, or what says so
@@ -39,10 +35,7 @@ impl NewSteps<'_> {
         let proven = verdict(entry, followed.standing, followed.doubt.map(str::to_owned));
         let proven = self.ordered(proven, followed.by_human);
         let doubt = match entry.detail.as_deref() {
-            Some(Detail::Verify(run)) => match self.doubted_verification(run)? {
-                Some((Standing::Forged, why)) => Some((Standing::Forged, why)),
-                doubt => self.doubted_result(step, run)?.or(doubt),
-            },
+            Some(Detail::Verify(run)) => self.doubted_verification(step, run)?,
             Some(Detail::Lapse(lapse)) => {
                 // The state keeps only the latest entries of the history, and the log has all.
                 let entered = pool.entered(&step.event.after, &entry.to);
@@ -59,70 +52,6 @@ impl NewSteps<'_> {
             },
             _ => proven,
         })
-    }
-
-    /// Why a recorded verification is in doubt, and how much: its commit lacks the result, or the result says otherwise.
-    fn doubted_result(
-        &self,
-        step: &NewStep,
-        run: &Verification,
-    ) -> Result<Option<(Standing, String)>, Error> {
-        let path = run.path();
-        let Ok(file) = self.task.file(&path) else {
-            return Ok(None);
-        };
-        let unverifiable = |why: String| Ok(Some((Standing::Unverifiable, why)));
-        let content = self.after.source.read(&file, u64::MAX - 1)?;
-        let is_own = content.is_blob(run.result.digest);
-        let bytes = match content {
-            Content::Bytes(bytes) if is_own => bytes,
-            Content::Absent => {
-                return unverifiable(format!("its result, {path}, is not in this clone"));
-            }
-            // A later step of the same commit has put its own result in place of this one.
-            Content::Bytes(_) if self.is_verified_later(step, &path) => {
-                match self.archive.blob(run.result.digest)? {
-                    Some(bytes) => bytes,
-                    None => {
-                        return unverifiable(format!(
-                            "its result, which {path} was, is not in git"
-                        ));
-                    }
-                }
-            }
-            Content::Bytes(_) => {
-                return unverifiable(format!(
-                    "{path} is not in this commit as the step recorded it"
-                ));
-            }
-            _ => return unverifiable(format!("its result, {path}, is not in this commit")),
-        };
-        if let Some(why) = contradiction(step, run, &bytes) {
-            return Ok(Some((Standing::Forged, why)));
-        }
-        let result: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let said = result.pointer("/predicate/result").and_then(Value::as_str);
-        let Some(said) = said else {
-            return unverifiable(format!("{path} does not say how it ended"));
-        };
-        let outcome = run.result.outcome;
-        Ok((!outcome.is_said_by(said)).then(|| {
-            let why = format!(
-                "it says `{}`, and {path} says otherwise: {said:?}",
-                outcome.as_str()
-            );
-            (Standing::Forged, why)
-        }))
-    }
-
-    /// Whether a later new step records a result at the same path.
-    fn is_verified_later(&self, step: &NewStep, path: &str) -> bool {
-        let later = self
-            .steps
-            .iter()
-            .filter(|later| later.entry().seq > step.entry().seq);
-        let mut evidence = later.flat_map(|later| &later.entry().evidence);
-        evidence.any(|(other, _)| other == path)
     }
 
     /// The verdict about a step, held against what its event says of its take-over and of other tasks.

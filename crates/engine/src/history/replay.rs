@@ -1,10 +1,11 @@
 //! Replays commits: derives every change of a task's record again, from its commit alone.
 
 use super::archive::Archive;
-use super::compared::Compared;
+use super::compared::{ChangedTasks, Compared};
 use super::hidden::{HiddenChange, hidden_changes};
 use super::side::SideCache;
 use super::trailers::MessageSteps;
+use super::unknown_results::with_unknown_result;
 use crate::survey::{Error, TaskRef};
 use orch_base::{Digest, RepoPath};
 use orch_core::decide::{Proof, Standing};
@@ -122,7 +123,12 @@ pub(super) fn replay(
             message_steps,
             replaced: None,
         };
-        let (_, recorded) = compared.tasks()?;
+        let ChangedTasks {
+            records: recorded,
+            results,
+            ..
+        } = compared.tasks()?;
+        let mut unknown = compared.unknown_results(&results, archive)?;
         for (task, proof) in compared.named_without_record(&recorded)? {
             changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
         }
@@ -148,9 +154,17 @@ pub(super) fn replay(
                 compared.prove(&task, archive)?
             };
             archive.note(&task, &after.source)?;
+            let proof = match unknown.remove(task.directory()) {
+                Some((_, why)) => Some(with_unknown_result(proof, why)),
+                None => proof,
+            };
             if let Some(proof) = proof {
                 changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
             }
+        }
+        for (task, why) in unknown.into_values() {
+            let proof = with_unknown_result(None, why);
+            changes.push(Audited::new(commit.clone(), archive.shared(task), proof));
         }
     }
     Ok(ReplayedCommits {

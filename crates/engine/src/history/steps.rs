@@ -744,6 +744,7 @@ pub(super) fn verdict(
         needs_signature: false,
         is_judged: true,
         why,
+        vouched: Vec::new(),
     }
 }
 

@@ -113,7 +113,7 @@ impl Snapshot<'_> {
         let tables = self.setting.config.verify.iter();
         let verified = tables
             .filter(|(name, _)| workflow.depends_on_verification(name))
-            .map(|(_, table)| verified_part(self.setting, table));
+            .map(|(_, table)| verified_part(&self.setting.config, table));
         let settings = workflow.artifacts.iter();
         let settings = settings.filter_map(|artifact| artifact.repository.as_ref());
         trees(workflow)

@@ -123,7 +123,7 @@ impl Snapshot<'_> {
     }
 
     /// What tells the commits of a task, under its id and its former ones.
-    pub(super) fn commits_of(&self, task: &TaskRef, state: &State) -> CommitsOf {
+    pub(crate) fn commits_of(&self, task: &TaskRef, state: &State) -> CommitsOf {
         let log_of = |id: &str| {
             Some(
                 self.place_of(task, &TaskId::new(id).ok()?)?

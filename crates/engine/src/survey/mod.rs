@@ -36,7 +36,7 @@ pub(crate) mod snapshot;
 mod subject;
 mod tasks;
 mod unseen;
-mod verification_base;
+pub(crate) mod verification_base;
 pub(crate) mod verified_code;
 mod whereabouts;
 mod workflows;

@@ -1,7 +1,7 @@
 //! What verifications of a task would judge now, and the files with their results.
 
 use super::snapshot::Snapshot;
-use super::{CodeAt, Error, Settings, TaskRef};
+use super::{CodeAt, Error, TaskRef};
 use orch_base::{Digest, Patterns, RepoPath, VerificationName};
 use orch_core::config::{Config, Roots};
 use orch_core::decide::{Recorded, ResultFile, VerifiedFact};
@@ -56,7 +56,7 @@ impl VerifiedLook<'_> {
                 Some(table) => match codes.get(table.paths.texts()) {
                     Some(code) => Some(*code),
                     None => {
-                        let code = verified_code(&self.snapshot, table)?;
+                        let code = verified_code(self.snapshot.code, config, table)?;
                         codes.extend(code.map(|code| (table.paths.texts(), code)));
                         code
                     }
@@ -93,7 +93,7 @@ impl VerifiedLook<'_> {
         let digest = self.snapshot.source.digest(&path, &bytes)?;
         let read = std::str::from_utf8(&bytes)
             .map_err(|error| error.to_string())
-            .and_then(|text| read_statement(text).map_err(|invalid| invalid.0));
+            .and_then(|text| read_statement(text).map_err(|invalid| invalid.to_string()));
         match read {
             Ok(result) => Ok(ResultFile::Result {
                 digest,
@@ -104,22 +104,23 @@ impl VerifiedLook<'_> {
     }
 }
 
-/// The digest of the committed code that a verification is about; `None` where there is no repository. Returns an error if
-/// git cannot be read.
+/// The digest of the committed code that a verification is about, by these settings; `None` where there is no repository.
+/// Returns an error if git cannot be read.
 pub(crate) fn verified_code(
-    snapshot: &Snapshot<'_>,
+    code: CodeAt<'_>,
+    config: &Config,
     table: &VerifyTable,
 ) -> Result<Option<Digest>, Error> {
-    let (CodeAt::Present(store, commit) | CodeAt::Commit(store, commit)) = snapshot.code else {
+    let (CodeAt::Present(store, commit) | CodeAt::Commit(store, commit)) = code else {
         return Ok(None);
     };
-    let code = verified_part(snapshot.setting, table);
+    let code = verified_part(config, table);
     Ok(Some(store.code().code_digest(commit, &code)?))
 }
 
 /// The part of the tree of any commit that a verification is about.
-pub(crate) fn verified_part<'s>(setting: &'s Settings, table: &'s VerifyTable) -> CodePart<'s> {
-    let roots = &setting.config.roots;
+pub(crate) fn verified_part<'s>(config: &'s Config, table: &'s VerifyTable) -> CodePart<'s> {
+    let roots = &config.roots;
     let paths = &table.paths;
     let part =
         Box::new(move |path: &RepoPath, is_directory| part_of(paths, roots, path, is_directory));

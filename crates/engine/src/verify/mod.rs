@@ -60,6 +60,8 @@ pub struct VerifyRequest<'a> {
     pub uncommitted: u64,
     /// Whether no cache is used.
     pub fresh: bool,
+    /// Run only the protected tests of the base, and only if that gives this tree. Otherwise everything is run.
+    pub only: Option<Digest>,
 }
 
 /// What is checked out.

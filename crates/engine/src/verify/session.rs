@@ -90,6 +90,9 @@ impl VerifySession<'_> {
             return self.refused_patch(&judged, message);
         }
         let brought = self.bring_base(watch)?;
+        if let Some(tree) = self.request.only {
+            return self.protected_alone(&judged, tree, brought, watch);
+        }
         let names = self.base_names(&brought, watch)?;
         let target = CheckoutTarget {
             tree: judged.tree,
@@ -256,6 +259,58 @@ impl VerifySession<'_> {
         trial.run(watch)
     }
 
+    /// The result of the protected tests alone, if they still give the tree that is expected.
+    fn protected_alone(
+        &self,
+        judged: &JudgedTree,
+        expected: Digest,
+        brought: Option<Result<Digest, CouldNotRun>>,
+        watch: &mut VerifyWatch<'_>,
+    ) -> Result<RanVerification, CouldNotRun> {
+        let Some(base) = brought.transpose()? else {
+            let message = "there is no base that protects tests".to_owned();
+            return Err(CouldNotRun::new(NotRun::Checkout, message));
+        };
+        let tree = self.protected_tree(judged, base, watch)?;
+        if tree != expected {
+            let message = format!(
+                "the protected tests of the base give the tree {}, and not {}",
+                tree.short(),
+                expected.short()
+            );
+            return Err(CouldNotRun::new(NotRun::Checkout, message));
+        }
+        let target = CheckoutTarget {
+            tree,
+            head: judged.head,
+            subject: VerifySubject::Protected,
+        };
+        let run = self.trial(target, watch)?;
+        let name = self.request.name.protected();
+        Ok(RanVerification {
+            result: self.result(name, TestedCode::Tree { tree }, &run, &None),
+            protected: None,
+            log: run.log_path,
+        })
+    }
+
+    /// The tree of the judged code with the protected files of the base.
+    fn protected_tree(
+        &self,
+        judged: &JudgedTree,
+        base: Digest,
+        watch: &mut VerifyWatch<'_>,
+    ) -> Result<Digest, CouldNotRun> {
+        let is_protected = |path: &str| {
+            self.request.table.protect.matches(path) && !self.request.exempt.matches(path)
+        };
+        let _lock = self.places.lock_store(watch)?;
+        self.maker
+            .clone
+            .tree_with(judged.tree, base, &is_protected)
+            .map_err(|error| refused(NotRun::Checkout, &error))
+    }
+
     /// The result for the judged code with the protected files of the base. What is the same tree is not run again.
     fn protected(
         &self,
@@ -265,16 +320,7 @@ impl VerifySession<'_> {
         names: &Option<BaseNames>,
         watch: &mut VerifyWatch<'_>,
     ) -> Result<VerificationResult, CouldNotRun> {
-        let is_protected = |path: &str| {
-            self.request.table.protect.matches(path) && !self.request.exempt.matches(path)
-        };
-        let tree = {
-            let _lock = self.places.lock_store(watch)?;
-            self.maker
-                .clone
-                .tree_with(judged.tree, base, &is_protected)
-                .map_err(|error| refused(NotRun::Checkout, &error))?
-        };
+        let tree = self.protected_tree(judged, base, watch)?;
         let name = self.request.name.protected();
         let tested = TestedCode::Tree { tree };
         if tree == judged.tree {

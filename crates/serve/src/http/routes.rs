@@ -414,6 +414,7 @@ pub(super) const ROWS: &[RouteRow] = &[
             Same("also"),
             Same("task"),
             Same("strict"),
+            Same("require"),
         ],
         kinds: &["audit"],
         ..GET

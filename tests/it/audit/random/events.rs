@@ -1,11 +1,11 @@
 //! What may honestly happen in a repository: work, transitions, orders, and everything that git can do
 //! to their commits.
 
-use super::forgeries;
 use super::past::{
     Past, TASKS, Tree, below, files_of_record, ids, is_declared, look, put, state, text,
     transplant, whole, write,
 };
+use super::{forgeries, verifications};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::{Chance, PATHS, refusing};
 use orch_core::decide::{
@@ -25,7 +25,8 @@ pub const IMPORT: &str = "everything in one commit";
 pub fn happen(past: &mut Past) {
     let task = *past.chance.pick(&TASKS[..2]);
     match past.chance.below(100) {
-        0..12 => edit(past, task),
+        0..9 => edit(past, task),
+        9..12 => verifications::verify(past, task),
         12..14 => delete(past, task),
         14..17 => past.commit_work("a commit by hand"),
         17..22 => batch(past),
@@ -285,7 +286,8 @@ fn touched(past: &mut Past, task: &str) -> Option<()> {
     let declared = past
         .work
         .iter()
-        .filter(|(path, text)| is_declared(path, task) && !text.trim().is_empty());
+        .filter(|(path, text)| is_declared(path, task) && !text.trim().is_empty())
+        .filter(|(path, _)| !path.ends_with(verifications::RESULT));
     let paths: Vec<String> = declared.map(|(path, _)| path.clone()).collect();
     let path = (!paths.is_empty()).then(|| past.chance.pick(&paths).clone())?;
     let text = format!("{}\n", past.work.get(&path)?);

@@ -4,6 +4,7 @@ use super::past::{
     Past, TASKS, Tree, below, digest, files_of_record, has_honest_state, log, look, put, state,
     text, transplant, write,
 };
+use super::verifications;
 use crate::audit::records::{SCHEMA, line_of, parsed, relinked, without_last};
 use crate::core::world::{LIFECYCLE, passing};
 use crate::model::Chance;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 type Forge = fn(&mut Past, &str) -> Option<Tree>;
 
 /// Forgeries in a commit of their own.
-const OWN: [(&str, Forge); 24] = [
+const OWN: [(&str, Forge); 35] = [
     ("a phase edited, the seal broken", edit_phase),
     ("a phase edited and sealed", reseal_phase),
     ("a state tampered with and sealed", tamper_with_state),
@@ -58,6 +59,35 @@ const OWN: [(&str, Forge); 24] = [
     ("another branch's record", take_from_branch),
     (FINISHED, put_finished_back),
     ("a task begun a second time", begin_again),
+    (AS_HONEST[3], verifications::without_event),
+    (AS_HONEST[4], verifications::with_other_bytes),
+    (
+        "a verification by another table",
+        verifications::by_other_table,
+    ),
+    ("a verification of other code", verifications::of_other_code),
+    (
+        "a verification on a base elsewhere",
+        verifications::on_base_elsewhere,
+    ),
+    (
+        "a verification on a base of other code",
+        verifications::on_base_of_other_code,
+    ),
+    (
+        "a verification on a base that has the task",
+        verifications::on_base_with_task,
+    ),
+    (
+        "a result of another subject",
+        verifications::of_other_subject,
+    ),
+    ("a result of another task", verifications::of_other_task),
+    ("a result at another event", verifications::at_other_event),
+    (
+        "a result that contradicts itself",
+        verifications::contradicting_itself,
+    ),
 ];
 
 /// Forgeries of the last commit, which must be a transition by the rules.
@@ -89,11 +119,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Forgeries that may look like an honest rewrite: a step whose files were edited later, by a commit that was joined
-/// with its own, or the revert of the commit that brought a whole record. They are unverifiable at least.
-pub const AS_HONEST: [&str; 3] = [
+/// with its own, the revert of the commit that brought a whole record, or a result of a verification that a tool has
+/// formatted. They are unverifiable at least.
+pub const AS_HONEST: [&str; 5] = [
     "evidence swapped under a transition",
     "evidence removed from a transition",
     "a log removed, the files left",
+    "a result without an event",
+    "a result with other bytes",
 ];
 
 const FINISHED: &str = "a finished state put back, with other files";
@@ -119,7 +152,7 @@ pub fn forge(past: &mut Past) {
         if past.ancestors(parent).iter().any(stood) {
             continue;
         }
-        if name == FINISHED || !was_recorded(past, parent, &tree, task) {
+        if name == FINISHED || name == AS_HONEST[3] || !was_recorded(past, parent, &tree, task) {
             past.commit(vec![parent], tree, name);
             return past.forged();
         }
@@ -195,7 +228,13 @@ fn recorded(past: &Past, task: &str) -> Option<(State, String)> {
 }
 
 /// Writes a log with one more event, which leads from a state to another, and that.
-fn tell(tree: &mut Tree, task: &str, lines: &str, before: &State, state: &State) -> Option<State> {
+pub(super) fn tell(
+    tree: &mut Tree,
+    task: &str,
+    lines: &str,
+    before: &State,
+    state: &State,
+) -> Option<State> {
     let lines = format!("{lines}{}", line_of(lines, before, state)?);
     let head = parsed(&lines).events().last()?.id;
     let state = State {

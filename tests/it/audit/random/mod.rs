@@ -7,6 +7,7 @@ mod events;
 mod forgeries;
 mod past;
 mod stream;
+mod verifications;
 
 use crate::harness::World;
 use crate::setting::number;
@@ -185,6 +186,15 @@ fn replay(
             Standing::Unverifiable if is_as_honest(past, commit) => {
                 forged.retain(|one| *one != commit)
             }
+            // Whoever takes over files takes over what a forger put among them.
+            Standing::Unverifiable
+                if verifications::has_unknown_result(
+                    &past.commits[commit].tree,
+                    change.task.id.as_str(),
+                ) => {}
+            // The base of a verification stays behind where a history begins anew.
+            Standing::Unverifiable
+                if why().contains("contain its base") && !past.ancestors(commit).contains(&0) => {}
             // A state without a record, and a record without its files, are told as what they are.
             Standing::Unverifiable if proof.steps.is_empty() => {
                 let why = proof.why.as_deref().unwrap_or_default();

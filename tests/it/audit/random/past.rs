@@ -2,17 +2,20 @@
 //!
 //! It does what `orch` does to a repository, with the same functions of the core and no repository.
 
+use super::verifications::RESULT;
 use crate::audit::records::{SCHEMA, is_fold, steps_from};
 use crate::core::world::LIFECYCLE;
 use crate::model::Chance;
 use orch_base::{Digest, ObjectFormat, RepoPath, TaskId, TaskPlace, Timestamp};
-use orch_core::decide::{ActorKind, By, Facts, Recorded, Stamp, State};
+use orch_core::config;
+use orch_core::decide::{ActorKind, By, Facts, Inputs, Recorded, Stamp, State};
 use orch_core::record::{
     EventLog, KnownLog, LogExtent, RecordReading, StateText, read_record, write_state,
 };
 use orch_files::FileSet;
 use orch_read::{Matcher, ReadLimits, Schemas, ValidationCache, observe};
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -22,10 +25,17 @@ pub type Tree = BTreeMap<String, Arc<str>>;
 /// The tasks that there may be.
 pub const TASKS: [&str; 3] = ["t", "u", "v"];
 
-const SETTINGS: &str = "[[root]]\npath = \"tasks/*\"\nworkflow = \"lifecycle\"\n";
+pub const SETTINGS: &str = "[[root]]\npath = \"tasks/*\"\nworkflow = \"lifecycle\"\n\n[verify.tests]\ncommand = [\"true\"]\npaths = [\"src/**\"]\n";
+/// The code, which nobody changes.
+const CODE: &str = "src/a.txt";
 const WORKFLOW: &str = include_str!("../../../../fixtures/workflows/valid/lifecycle.md");
 
 static MATCHER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LIFECYCLE));
+static INPUTS: LazyLock<Inputs> = LazyLock::new(|| {
+    config::parse(SETTINGS, config::FILE)
+        .0
+        .inputs(ObjectFormat::Sha1)
+});
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(Schemas::default);
 static VERDICTS: LazyLock<ValidationCache> = LazyLock::new(ValidationCache::default);
 
@@ -42,6 +52,8 @@ pub struct Commit {
     /// Whether it records a task that took over a foreign state which its parent did not hold.
     pub takes_over: bool,
     pub seconds: i64,
+    /// Its id, once somebody asked for it.
+    id: OnceCell<Digest>,
 }
 
 /// A past, and whoever continues with it.
@@ -71,6 +83,7 @@ impl Past {
         let tree = Tree::from([
             file("orch.toml", SETTINGS),
             file("system/workflows/lifecycle.md", WORKFLOW),
+            file(CODE, "code\n"),
         ]);
         let mut past = Self {
             chance: Chance::new(seed),
@@ -90,6 +103,37 @@ impl Past {
         &self.commits[self.head].tree
     }
 
+    /// The id of the tree of a commit.
+    pub fn tree_id(&self, commit: usize) -> Digest {
+        let files = self.commits[commit].tree.iter();
+        tree_id(files.map(|(path, text)| (path.as_str(), &**text)).collect())
+    }
+
+    /// The id that git gives a commit.
+    pub fn id(&self, commit: usize) -> Digest {
+        let this = &self.commits[commit];
+        *this.id.get_or_init(|| {
+            let mut text = format!("tree {}\n", self.tree_id(commit));
+            for parent in &this.parents {
+                text.push_str(&format!("parent {}\n", self.id(*parent)));
+            }
+            for role in ["author", "committer"] {
+                text.push_str(&format!(
+                    "{role} Ann <ann@example.com> {} +0000\n",
+                    this.seconds
+                ));
+            }
+            text.push_str(&format!("\n{}", this.what));
+            ObjectFormat::Sha1.commit(text.as_bytes())
+        })
+    }
+
+    /// The digest of the code of HEAD.
+    pub fn code(&self) -> Digest {
+        let code = self.tree().get(CODE).map(|text| (CODE, &**text));
+        tree_id(code.into_iter().collect())
+    }
+
     /// Makes a commit and checks it out.
     pub fn commit(&mut self, parents: Vec<usize>, tree: Tree, what: impl Into<String>) {
         self.clock += 60;
@@ -106,6 +150,7 @@ impl Past {
             is_batch: false,
             takes_over,
             seconds,
+            id: OnceCell::new(),
         });
         self.head = self.commits.len() - 1;
     }
@@ -284,6 +329,36 @@ impl Past {
     }
 }
 
+/// The id of a tree with these files, which are sorted by path.
+fn tree_id(files: Vec<(&str, &str)>) -> Digest {
+    let mut below: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut entries: Vec<(String, String, Digest)> = Vec::new();
+    for (path, text) in files {
+        match path.split_once('/') {
+            Some((directory, rest)) => below.entry(directory).or_default().push((rest, text)),
+            None => {
+                let blob = Digest::of_blob(text.as_bytes());
+                entries.push((path.to_owned(), format!("100644 {path}\0"), blob));
+            }
+        }
+    }
+    for (directory, files) in below {
+        // As git sorts: a directory as if its name ended with a slash.
+        entries.push((
+            format!("{directory}/"),
+            format!("40000 {directory}\0"),
+            tree_id(files),
+        ));
+    }
+    entries.sort();
+    let mut bytes = Vec::new();
+    for (_, head, id) in entries {
+        bytes.extend(head.into_bytes());
+        bytes.extend(id.as_bytes());
+    }
+    ObjectFormat::Sha1.tree(&bytes)
+}
+
 /// The log of a task as far as its lines are events.
 pub fn log(tree: &Tree, task: &str) -> EventLog {
     let text = text(tree, task, "transcript.jsonl").unwrap_or_default();
@@ -321,7 +396,7 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
     let place = TaskPlace::of_directory(RepoPath::new(format!("tasks/{task}")).expect("valid"));
     let id = TaskId::new(task).expect("valid");
     let limits = ReadLimits::default();
-    let observed = observe(
+    let mut observed = observe(
         &files,
         &LIFECYCLE,
         &MATCHER,
@@ -333,6 +408,7 @@ pub fn look(tree: &Tree, task: &str) -> Seen {
         &limits,
     )
     .expect("files in memory can be read");
+    observed.facts.inputs = INPUTS.clone();
     let recorded = match reading(tree, task) {
         RecordReading::New => Recorded::New,
         RecordReading::LogGone => Recorded::Lost,
@@ -426,10 +502,10 @@ pub fn transplant(tree: &mut Tree, from: &Tree, task: &str) {
     tree.extend(below(from, task).map(|(path, text)| (path.clone(), Arc::clone(text))));
 }
 
-/// Whether a path is that of an artifact of a task.
+/// Whether a path is that of an artifact of a task, or of the result of its verification.
 pub fn is_declared(path: &str, task: &str) -> bool {
     path.strip_prefix(&format!("tasks/{task}/"))
-        .is_some_and(|below| MATCHER.matches(below))
+        .is_some_and(|below| MATCHER.matches(below) || below == RESULT)
 }
 
 /// The blob id of a text.

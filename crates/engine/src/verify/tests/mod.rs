@@ -241,6 +241,7 @@ impl World {
             exempt: &exempt,
             uncommitted: 0,
             fresh: asked.fresh,
+            only: None,
         };
         let cache = self.cache();
         let mut environment = self.environment.clone();
