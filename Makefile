@@ -17,8 +17,12 @@ IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 # Tests also wait, for processes and for time to pass: one more than there are cores keeps these busy.
 RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
+# The tests, and the program as they want it. Another selection of packages or targets would choose other features of crates,
+# and build nearly all of them once more.
+BUILD_TESTS = $(CARGO) test --quiet --workspace --all-targets --no-run
+
 test: ## Run every test
-	$(CARGO) test --workspace --all-targets --no-run
+	$(BUILD_TESTS)
 	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --workspace --all-targets --quiet
 	$(CARGO) test --workspace --doc --quiet
 
@@ -26,27 +30,27 @@ screens: ## Play the stories of tests/screens, keep what they show now, and show
 	env $(IN_MEMORY) SNAPSHOTS=overwrite $(CARGO) test --quiet --test it -- screens
 	git diff --stat --patch -- tests/screens
 
-# The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
-	$(CARGO) test --quiet --test it --no-run
+	$(BUILD_TESTS)
 	tests/web/run.sh
 
 agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
 	$(CARGO) build
 	tests/agents/run.sh $(AGENTS)
 
-verify-projects: ## Real projects, verified by cargo, nextest, jest, vitest, node, pytest, CMake, Go, Maven and make; some: PROJECTS="jest maven"
-	$(CARGO) build
+verify-projects: ## Real projects whose runs fail in ways that their reports hide, each verified by its runner; some: PROJECTS="jest maven"
+	$(BUILD_TESTS)
 	tests/verify/run.sh $(PROJECTS)
 
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
-	$(CARGO) test --quiet --test it --no-run
+	$(BUILD_TESTS)
 	tests/api/run.sh
 
+# With `--examples`, of which there are none, Cargo chooses the features of crates that Clippy had: else it checks most again.
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
 	$(MAKE) test
 
 deny: ## Licences, known vulnerabilities, doubled crates and sources (needs cargo-deny and the network)
