@@ -18,21 +18,21 @@ X
 cases() {
     says 'a file does not load' 'failed: exit*' <<<'echo "test(" >sum.test.js'
     says 'there are no tests' 'failed: *' <<<'rm *.test.js'
-    says 'a hook fails after the tests' 'failed: exit' <<<"echo 'test.after(() => { throw new Error(\"after\"); });' >>sum.test.js"
-    says 'a file ends well before its tests' 'failed: *' <<<"sed -i '1s/^/process.exit(0);/' sum.test.js other.test.js"
+    says 'a hook fails after the tests' 'failed: exit*' <<<"echo 'test.after(() => { throw new Error(\"after\"); });' >>sum.test.js"
     says 'a file ends badly after its tests' 'failed: exit*' <<<"echo 'process.on(\"exit\", () => { process.exitCode = 1; });' >>sum.test.js"
     says 'an error is thrown after the tests' 'failed: exit*' <<<"echo 'setTimeout(() => { throw new Error(\"late\"); }, 50);' >>sum.test.js"
     says_with 'a test fails, and the environment hides it' 'failed: exit failures' adds \
         NODE_OPTIONS=--test-only NODE_TEST_CONTEXT=child-v8 <<<"sed -i 's/a + b/a - b/' sum.js"
-    says_of_task 'a test is skipped' 'passed, lost adds; base failed: exit failures' <<'X'
+    says_of_task 'a test is skipped' 'passed, lost test.adds; base failed: exit failures' <<'X'
 sed -i 's/a + b/a - b/' sum.js
 sed -i "s/^test('adds'/test.skip('adds'/" sum.test.js
 X
-    says_of_task 'a test is to do, and fails' 'passed, lost adds; base failed: exit failures' <<'X'
+    says_of_task 'a test is to do, and fails' 'passed, lost test.adds; base failed: exit failures' <<'X'
 sed -i 's/a + b/a - b/' sum.js
 sed -i "s/^test('adds'/test.todo('adds'/" sum.test.js
 X
-    says_of_task 'a file ends well before its test' 'passed, lost adds; base failed: exit failures' <<'X'
+    # Each file counts as a test, so that only names tell.
+    says_of_task 'a file ends well before its test' 'passed, lost test.adds; base failed: exit failures' <<'X'
 sed -i 's/a + b/a - b/' sum.js
 sed -i '1s/^/process.exit(0);/' sum.test.js
 X

@@ -28,7 +28,7 @@ X
     says 'a promise is rejected, and nobody awaits it' 'failed: exit' <<'X'
 echo 'test("rejects", async () => { Promise.reject(new Error("late")); await new Promise(end => setTimeout(end, 50)); });' >>other.test.js
 X
-    says 'a worker is killed' 'failed: exit*' <<<"echo 'test(\"ends\", () => { process.kill(process.pid, \"SIGKILL\"); });' >>other.test.js"
+    says 'a worker is killed' 'failed: *' <<<"echo 'test(\"ends\", () => { process.kill(process.pid, \"SIGKILL\"); });' >>other.test.js"
     says 'a test ends the process well' 'failed: *' <<<"echo 'test(\"ends\", () => { process.exit(0); });' >>other.test.js"
     says 'the teardown of the run fails' 'failed: exit*' <<'X'
 printf 'export default { test: { globalSetup: "./set.js" } };\n' >vitest.config.mjs
