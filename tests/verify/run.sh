@@ -142,7 +142,10 @@ for project in ${named:-$all}; do
         echo "$project: skipped: its tools are not here"
         if [ -n "$named" ] && [ -n "${ORCH_TESTS_NEED_ALL:-}" ]; then fail 'it was asked for, and its tools are not here'; fi
         ;;
-    "$no_download") echo "$project: skipped: its tools cannot be downloaded" ;;
+    "$no_download")
+        echo "$project: skipped: its tools cannot be downloaded"
+        grep -m 3 -i error "$place/log" | sed 's/^/    /' || true
+        ;;
     *) fail "the script ended with $code" ;;
     esac
 done

@@ -16,6 +16,8 @@ report = ["build/junit.xml"]
 keep = ["/build"]
 protect = ["tests/**"]
 X
+    # The user has built what is good.
+    "${in_place[@]}" >"$place/log" 2>&1
 }
 
 cases() {
