@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ agents: ## The real agent programs against a scripted model on loopback (needs n
 verify-projects: ## Real projects whose runs fail in ways that their reports hide, each verified by its runner; some: PROJECTS="jest maven"
 	$(BUILD_TESTS)
 	tests/verify/run.sh $(PROJECTS)
+
+verify-figures: build ## How long verifications take beside the same commands in the work tree; some: PROJECTS="orch pytest"
+	ORCH=$(CURDIR)/target/release/orch tests/verify/figures.sh $(PROJECTS)
 
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
 	$(BUILD_TESTS)

@@ -19,6 +19,17 @@ protect = ["tests/**"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(target) changed=src/lib.rs comment='//'
+
+# A member with so much in it that it takes seconds to build.
+heavier() {
+    local number
+    for ((number = 0; number < 400; number++)); do
+        printf '#[test]\nfn t%d() {\n    let all: std::collections::BTreeMap<String, [u8; %d]> = (0..9).map(|n| (n.to_string(), [1; %d])).collect();\n    assert_eq!(format!("{all:?}").len(), format!("{all:?}").len());\n}\n' $number $number $number
+    done >>more/src/lib.rs
+}
+
 cases() {
     says 'it does not compile beside the build of the last run' 'failed: exit' 'exit code 101' <<<'echo "fn (" >>src/lib.rs'
     says 'an example in the documentation fails' 'failed: exit' <<<'sed -i "s/, 2)/, 3)/" src/lib.rs'

@@ -20,6 +20,19 @@ X
     "${in_place[@]}" >"$place/log" 2>&1
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(build) changed=sum.c comment='//'
+
+# So many programs that building them takes seconds.
+heavier() {
+    local number
+    for ((number = 0; number < 60; number++)); do
+        cp zero.c "zero$number.c"
+        printf 'add_executable(zero%d zero%d.c)\n' $number $number >>CMakeLists.txt
+        printf 'add_test(NAME is_zero_%d COMMAND zero%d)\n' $number $number >>tests/tests.cmake
+    done
+}
+
 cases() {
     says 'it does not compile, beside the programs and the report of the last run' 'failed: exit no-report' <<<'echo "int main(" >sum.c'
     says 'a program is missing' 'failed: exit failures' adds <<<'sed -i "s/COMMAND sum/COMMAND gone/" tests/tests.cmake'

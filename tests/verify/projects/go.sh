@@ -15,6 +15,14 @@ protect = ["**/*_test.go", "**/testdata/**"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(none) changed=sum.go comment='//'
+
+# Tests that take two seconds.
+heavier() {
+    printf 'package more\n\nimport (\n\t"testing"\n\t"time"\n)\n\nfunc TestWaits(t *testing.T) { time.Sleep(2 * time.Second) }\n' >more/waits_test.go
+}
+
 cases() {
     says 'one of the packages does not compile' 'failed: exit' <<<'echo "func (" >>more/more_test.go'
     says 'vet finds a mistake' 'failed: exit' <<'X'

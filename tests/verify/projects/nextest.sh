@@ -21,6 +21,17 @@ protect = ["tests/**", ".config/nextest.toml"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(target) changed=src/lib.rs comment='//'
+
+# So many tests that building and running them takes seconds.
+heavier() {
+    local number
+    for ((number = 0; number < 200; number++)); do
+        printf '#[test]\nfn t%d() {\n    let all: std::collections::BTreeMap<String, [u8; %d]> = (0..9).map(|n| (n.to_string(), [1; %d])).collect();\n    assert_eq!(format!("{all:?}").len(), format!("{all:?}").len());\n}\n' $number $number $number
+    done >tests/many.rs
+}
+
 cases() {
     says 'it does not compile, beside the report of the last run' 'failed: exit no-report' 'exit code 101' <<<'echo "fn (" >>src/lib.rs'
     says 'the profile writes no report' 'failed: no-report' <<<'echo "[profile.ci]" >.config/nextest.toml'

@@ -15,6 +15,14 @@ protect = ["**/*.test.*"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(none) changed=sum.js comment='//'
+
+# Tests that take two seconds.
+heavier() {
+    printf "const test = require('node:test');\nfor (let n = 0; n < 100; n++) test('waits ' + n, () => new Promise(end => setTimeout(end, 20)));\n" >many.test.js
+}
+
 cases() {
     says 'a file does not load' 'failed: exit*' <<<'echo "test(" >sum.test.js'
     says 'there are no tests' 'failed: *' <<<'rm *.test.js'

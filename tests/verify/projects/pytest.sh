@@ -28,6 +28,14 @@ protect = ["tests/**", "**/conftest.py", "pytest.ini"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(.venv) changed=src/p/__init__.py comment='#'
+
+# Tests that take two seconds.
+heavier() {
+    printf 'import pytest, time\n\n@pytest.mark.parametrize("n", range(100))\ndef test_waits(n):\n    time.sleep(0.02)\n' >tests/test_many.py
+}
+
 cases() {
     says 'a file cannot be imported' 'failed: exit failures' tests.test_more <<<'echo "import nothing" >tests/test_more.py'
     says 'a teardown fails after a test that passed' 'failed: exit failures' test_more <<'X'
