@@ -17,19 +17,20 @@ IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 # Tests also wait, for processes and for time to pass: one more than there are cores keeps these busy.
 RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
-# The tests, and the program as they want it. Another selection of packages or targets would choose other features of crates,
-# and build nearly all of them once more.
-BUILD_TESTS = $(CARGO) test --quiet --workspace --all-targets --no-run
+# More arguments of Cargo where tests are built, for example --config KEY=VALUE.
+TEST_SETTINGS ?=
+BUILD_TESTS = $(CARGO) $(TEST_SETTINGS) test --quiet --workspace --all-targets --no-run
 
 test: ## Run every test
 	$(BUILD_TESTS)
-	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --workspace --all-targets --quiet
-	$(CARGO) test --workspace --doc --quiet
+	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) $(TEST_SETTINGS) test --workspace --all-targets --quiet
+	$(CARGO) $(TEST_SETTINGS) test --workspace --doc --quiet
 
 screens: ## Play the stories of tests/screens, keep what they show now, and show what has changed
 	env $(IN_MEMORY) SNAPSHOTS=overwrite $(CARGO) test --quiet --test it -- screens
 	git diff --stat --patch -- tests/screens
 
+# The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
 	$(BUILD_TESTS)
 	tests/web/run.sh
@@ -49,11 +50,15 @@ test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs p
 	$(BUILD_TESTS)
 	tests/api/run.sh
 
-# With `--examples`, of which there are none, Cargo chooses the features of crates that Clippy had: else it checks most again.
+# For the documentation, Cargo takes what Clippy has checked if it is asked in the same way: with its driver, its arguments,
+# and the features of all targets, which `--examples` stands for although there are none. Else it checks everything again.
+AS_CLIPPY = RUSTC_WORKSPACE_WRAPPER=$(wildcard $(shell rustc --print sysroot)/bin/clippy-driver) \
+	CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
+	$(AS_CLIPPY) RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
 	$(MAKE) test
 
 deny: ## Licences, known vulnerabilities, doubled crates and sources (needs cargo-deny and the network)
