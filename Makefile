@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,10 +17,14 @@ IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 # Tests also wait, for processes and for time to pass: one more than there are cores keeps these busy.
 RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
+# More arguments of Cargo where tests are built, for example --config KEY=VALUE.
+TEST_SETTINGS ?=
+BUILD_TESTS = $(CARGO) $(TEST_SETTINGS) test --quiet --workspace --all-targets --no-run
+
 test: ## Run every test
-	$(CARGO) test --workspace --all-targets --no-run
-	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) test --workspace --all-targets --quiet
-	$(CARGO) test --workspace --doc --quiet
+	$(BUILD_TESTS)
+	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) $(TEST_SETTINGS) test --workspace --all-targets --quiet
+	$(CARGO) $(TEST_SETTINGS) test --workspace --doc --quiet
 
 screens: ## Play the stories of tests/screens, keep what they show now, and show what has changed
 	env $(IN_MEMORY) SNAPSHOTS=overwrite $(CARGO) test --quiet --test it -- screens
@@ -28,25 +32,33 @@ screens: ## Play the stories of tests/screens, keep what they show now, and show
 
 # The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
 test-web: ## The live board in a headless Chromium (needs npm and Chromium)
-	$(CARGO) test --quiet --test it --no-run
+	$(BUILD_TESTS)
 	tests/web/run.sh
 
 agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
 	$(CARGO) build
 	tests/agents/run.sh $(AGENTS)
 
-verify-projects: ## Real projects, verified by cargo, nextest, jest, vitest, node, pytest, CMake, Go, Maven and make; some: PROJECTS="jest maven"
-	$(CARGO) build
+verify-projects: ## Real projects whose runs fail in ways that their reports hide, each verified by its runner; some: PROJECTS="jest maven"
+	$(BUILD_TESTS)
 	tests/verify/run.sh $(PROJECTS)
 
+verify-figures: build ## How long verifications take beside the same commands in the work tree; some: PROJECTS="orch pytest"
+	ORCH=$(CURDIR)/target/release/orch tests/verify/figures.sh $(PROJECTS)
+
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
-	$(CARGO) test --quiet --test it --no-run
+	$(BUILD_TESTS)
 	tests/api/run.sh
+
+# For the documentation, Cargo takes what Clippy has checked if it is asked in the same way: with its driver, its arguments,
+# and the features of all targets, which `--examples` stands for although there are none. Else it checks everything again.
+AS_CLIPPY = RUSTC_WORKSPACE_WRAPPER=$(wildcard $(shell rustc --print sysroot)/bin/clippy-driver) \
+	CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+	$(AS_CLIPPY) RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples
 	$(MAKE) test
 
 deny: ## Licences, known vulnerabilities, doubled crates and sources (needs cargo-deny and the network)

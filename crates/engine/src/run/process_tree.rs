@@ -1,7 +1,8 @@
 //! Processes as `/proc` shows them: parents, groups, start times and environments.
 
 use rustix::process::{Pid, WaitOptions, waitpid};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 
 /// An entry of the process table.
 pub(super) struct ProcessEntry {
@@ -17,7 +18,8 @@ pub(super) struct ProcessEntry {
 
 /// Reads `/proc/PID/stat`, see proc(5); `None` if the process is gone or the system has no `/proc`.
 pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let bytes = read(pid, "stat")?;
+    let text = String::from_utf8_lossy(&bytes);
     // The name may contain anything, blanks and parentheses included; the fields follow the last parenthesis.
     let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
     Some(ProcessEntry {
@@ -145,10 +147,19 @@ pub(super) fn marked(variable: &str) -> Vec<(Pid, i32)> {
 
 /// Whether a process has this entry in its environment.
 pub(super) fn has_entry(pid: i32, variable: &str) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environment = read(pid, "environ").unwrap_or_default();
     environment
         .split(|byte| *byte == 0)
         .any(|entry| entry == variable.as_bytes())
+}
+
+/// Reads a file of a process; `None` if it is gone or closed to this user. It says that it is empty, so that a plain read
+/// would begin with a few bytes, and take eight calls for an environment.
+fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(8 << 10);
+    let mut file = File::open(format!("/proc/{pid}/{name}")).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The ids of all processes.

@@ -254,6 +254,11 @@ impl Case {
         said.any(|word| words.contains(&word.as_str()))
     }
 
+    /// Whether it has a name and took no time.
+    pub(super) fn is_instant(&self) -> bool {
+        self.name.is_some() && self.time == 0.0
+    }
+
     /// What happened to the test: the worst that it says.
     pub(super) fn outcome(&self) -> TestOutcome {
         // A test that is yet to be written, or to pass, fails no run.

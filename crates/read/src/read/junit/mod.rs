@@ -61,6 +61,15 @@ struct Suite {
     /// Those of them without a name or a result.
     nameless: u64,
     has_suites: bool,
+    /// How many tests were kept before it began.
+    kept_before: usize,
+}
+
+/// A listed test case.
+struct ListedCase {
+    name: Option<String>,
+    outcome: TestOutcome,
+    is_instant: bool,
 }
 
 #[derive(Default)]
@@ -71,7 +80,7 @@ struct Report {
     open: Vec<usize>,
     failed: Vec<ReportedFailure>,
     /// Every test, if they are asked for.
-    every: Option<Vec<(Option<String>, TestOutcome)>>,
+    every: Option<Vec<ListedCase>>,
     case: Option<Case>,
     mark: Option<OpenMark>,
     time: f64,
@@ -182,6 +191,7 @@ impl Report {
                     .filter_map(|name| claim(element, name))
                     .sum(),
             },
+            kept_before: self.every.as_ref().map_or(0, Vec::len),
             ..Suite::default()
         });
     }
@@ -213,7 +223,11 @@ impl Report {
         counts.add(outcome);
         counts.tests += u64::from(outcome != TestOutcome::NoTest);
         if let Some(every) = &mut self.every {
-            every.push((case.name.clone(), outcome));
+            every.push(ListedCase {
+                name: case.name.clone(),
+                outcome,
+                is_instant: case.is_instant(),
+            });
         }
         if outcome >= TestOutcome::Failure {
             self.name_failed(|| case.failed());
@@ -224,7 +238,7 @@ impl Report {
         suite.direct += 1;
         if outcome == TestOutcome::Passed {
             suite.nameless += u64::from(case.name.is_none());
-            suite.instant += u64::from(case.name.is_some() && case.time == 0.0);
+            suite.instant += u64::from(case.is_instant());
         }
     }
 
@@ -235,7 +249,14 @@ impl Report {
         };
         let unfinished = suite.unfinished();
         suite.counts.errors += unfinished;
-        suite.counts.tests -= suite.uncounted(unfinished);
+        let uncounted = suite.uncounted(unfinished);
+        suite.counts.tests -= uncounted;
+        if uncounted > 0 && uncounted == suite.instant {
+            // It is known which did not run.
+            let kept = self.every.iter_mut().flatten().skip(suite.kept_before);
+            kept.filter(|case| case.is_instant && case.outcome == TestOutcome::Passed)
+                .for_each(|case| case.outcome = TestOutcome::Skipped);
+        }
         let listed = suite.counts;
         let more = suite.declared_only();
         suite.counts.failures += more.failures;

@@ -1,7 +1,7 @@
 //! Every test of a report by its name, for who compares two runs.
 
 use super::case::{ReportedFailure, TestOutcome};
-use super::{Fault, Report, encoding, xml};
+use super::{Fault, ListedCase, Report, encoding, xml};
 use orch_base::{Diagnostic, Place, RepoPath};
 
 /// What a report says of each of its tests.
@@ -50,9 +50,7 @@ pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnos
     let all = report.all;
     let every = report.every.unwrap_or_default().into_iter();
     Ok(TestReport {
-        tests: every
-            .filter_map(|(name, outcome)| reported(name, outcome))
-            .collect(),
+        tests: every.filter_map(reported).collect(),
         executed: all.tests.saturating_sub(all.skipped),
         failed: all.failures.saturating_add(all.errors),
         skipped: all.skipped,
@@ -66,14 +64,15 @@ fn at_fault(path: &RepoPath, text: &str, fault: Fault) -> Box<Diagnostic> {
     Box::new(finding.at(place).hint(fault.hint))
 }
 
-fn reported(name: Option<String>, outcome: TestOutcome) -> Option<ReportedTest> {
-    let end = match outcome {
+fn reported(case: ListedCase) -> Option<ReportedTest> {
+    let end = match case.outcome {
         TestOutcome::NoTest => return None,
         TestOutcome::Skipped => ReportedTestEnd::Skipped,
         TestOutcome::Passed => ReportedTestEnd::Passed,
         TestOutcome::Failure | TestOutcome::Error => ReportedTestEnd::Failed,
     };
-    Some(ReportedTest { name: name?, end })
+    let name = case.name?;
+    Some(ReportedTest { name, end })
 }
 
 #[cfg(test)]
@@ -103,6 +102,25 @@ mod tests {
         assert_eq!(report.tests[0].end, ReportedTestEnd::Passed);
         assert_eq!(report.tests[1].end, ReportedTestEnd::Skipped);
         assert_eq!(report.tests[61].name, "c.t59");
+        // As jest-junit writes tests that are yet to be written: its suite does not count them.
+        for (tests, time, ends) in [
+            (
+                1,
+                "0.01",
+                [ReportedTestEnd::Skipped, ReportedTestEnd::Passed],
+            ),
+            (1, "0", [ReportedTestEnd::Passed; 2]),
+            (2, "0.01", [ReportedTestEnd::Passed; 2]),
+        ] {
+            let text = format!(
+                "<testsuites><testsuite tests='1'><testcase name='a' time='0'/></testsuite><testsuite tests='{tests}'>\
+                 <testcase name='b' time='0'/><testcase name='c' time='{time}'/></testsuite></testsuites>"
+            );
+            let report = tests_of(&path, text.as_bytes()).expect("a report");
+            let found: Vec<ReportedTestEnd> = report.tests.iter().map(|test| test.end).collect();
+            assert_eq!(found[1..], ends, "{text}");
+            assert_eq!(found[0], ReportedTestEnd::Passed, "{text}");
+        }
         for broken in ["", "<testsuite>", "<html/>", "plain"] {
             assert!(tests_of(&path, broken.as_bytes()).is_err(), "{broken}");
         }
