@@ -44,11 +44,12 @@ edit() {
 
 cold_in_place() {
     rm -rf "${kept[@]}"
-    if [ -e setup.sh ]; then sh setup.sh; fi
+    "${setup[@]}"
     "${in_place[@]}"
 }
 
-# The figures of a project: its files `kept` in place go where it has to be cold, and `changed` gets one `comment` more.
+# The figures of a project. Its file names what it `kept`, which goes where it has to be cold and comes back by `setup`; and
+# a file that is `changed` by one `comment` more.
 of_project() {
     local kind edits=0
     rm -f "$place"/times-*
@@ -106,13 +107,14 @@ X
     figure 'switching 250 of 1,000 files' $(($(median switched) - $(median plain))) "$(median checkout)" "$(median checkout)"
 }
 
-for project in ${*:-orch cargo nextest pytest node cmake go maven}; do
+for project in ${*:-orch cargo nextest jest vitest node pytest cmake go maven}; do
     mkdir -p "$place/$project"
     cd "$place/$project"
     if [ "$project" = orch ]; then
         of_orch
         continue
     fi
+    setup=(true)
     # shellcheck source=/dev/null
     source "$here/projects/$project.sh"
     code=0
@@ -123,7 +125,7 @@ for project in ${*:-orch cargo nextest pytest node cmake go maven}; do
     fi
     heavier
     git add -A
-    git commit -qm 'more tests'
+    git commit -q --allow-empty -m 'more tests'
     of_project
 done
 [ "$failures" = 0 ]

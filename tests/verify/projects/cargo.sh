@@ -22,10 +22,11 @@ X
 # What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
 kept=(target) changed=src/lib.rs comment='//'
 
-# A member with so much in it that it takes seconds to build.
+# A member with so much in it that it takes seconds to build, and one to run.
 heavier() {
     local number
-    for ((number = 0; number < 400; number++)); do
+    printf '#[test]\nfn waits() {\n    std::thread::sleep(std::time::Duration::from_secs(1));\n}\n' >>more/src/lib.rs
+    for ((number = 0; number < 100; number++)); do
         printf '#[test]\nfn t%d() {\n    let all: std::collections::BTreeMap<String, [u8; %d]> = (0..9).map(|n| (n.to_string(), [1; %d])).collect();\n    assert_eq!(format!("{all:?}").len(), format!("{all:?}").len());\n}\n' $number $number $number
     done >>more/src/lib.rs
 }

@@ -29,7 +29,7 @@ X
 }
 
 # What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
-kept=(.venv) changed=src/p/__init__.py comment='#'
+kept=(.venv) changed=src/p/__init__.py comment='#' setup=(sh setup.sh)
 
 # Tests that take two seconds.
 heavier() {

@@ -17,6 +17,14 @@ protect = ["**/*.test.*", "vitest.config.*"]
 X
 }
 
+# What figures.sh wants: the directories that go where it has to be cold, a file to change, and its comments.
+kept=(node_modules) changed=sum.js comment='//' setup=(npm ci --prefer-offline --no-audit --no-fund)
+
+# Tests that take a second.
+heavier() {
+    printf "import { test } from 'vitest';\nfor (let n = 0; n < 50; n++) test('waits ' + n, () => new Promise(end => setTimeout(end, 20)));\n" >many.test.js
+}
+
 cases() {
     says 'a file does not load' 'failed: exit*' <<<'echo "test(" >sum.test.js'
     says 'no test is found, and that is allowed' 'failed: no-*' <<'X'
