@@ -48,6 +48,7 @@ mod text;
 mod transition;
 pub mod uri;
 mod verify;
+mod way;
 mod wire;
 
 pub use action_prompt::action_prompt;
@@ -87,6 +88,7 @@ pub use task::{DutyView, TaskView};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use verify::{FailedTestView, VerificationLine, Verifications};
+pub use way::way_text;
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
     QuestionView, SendBackView, Suggestion, Suggestions,

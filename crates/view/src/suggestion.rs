@@ -18,6 +18,7 @@ impl Suggestion {
         Self {
             task: TaskView::of(decision, subject.title, &subject.path),
             duty: DutyView::of(subject),
+            way: decision.way.clone(),
             waits_for: waits_for(decision),
             rule: decision.rule.as_ref().map(ToString::to_string),
             agent: phase(subject).and_then(|phase| phase.agent.clone()),
@@ -49,6 +50,7 @@ impl Suggestion {
         Self {
             task: TaskView::unread(id, path, workflow),
             duty: DutyView::unread(&finding.message),
+            way: Vec::new(),
             waits_for: None,
             rule: None,
             agent: None,

@@ -3,6 +3,7 @@
 use super::layout::{
     Cell, below, columns, columns_of, counted, id_cell, one_line, paragraph, plain, shorten,
 };
+use super::way::way_text;
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
 use orch_base::command;
@@ -235,6 +236,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
             paint.paint(Style::Dim, &title)
         ));
     }
+    out.push_str(&way_text(&suggestion.way, INDENT, paint, width));
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {
         paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);

@@ -54,6 +54,7 @@ mod undo;
 mod verified;
 mod version;
 mod wanted_code;
+mod way;
 mod ways_out;
 mod writer;
 
@@ -125,6 +126,7 @@ pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use wanted_code::{WantedCode, wanted_code};
+pub use way::{Stage, WayStop};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };
