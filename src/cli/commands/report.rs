@@ -3,7 +3,7 @@
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use orch_base::{Code, Diagnostic, command};
 use orch_core::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
-use orch_engine::apply::{Applied, Order};
+use orch_engine::apply::{Applied, NewResult, Order};
 use orch_engine::drive::{Controlled, work_tree_of_run};
 use orch_engine::gather::transition_lines;
 use orch_engine::survey::{NamedBy, Sight, TaskRef, Workspace};
@@ -366,20 +366,46 @@ pub(super) fn carry_out(
         Order::Reopen { .. } => meant_finished(&workspace, context, task)?,
         _ => meant(&workspace, context, task)?,
     };
-    match context
-        .writer(&workspace)
-        .orders()
-        .give(&task, order, dry_run)
-    {
+    let given = OrderGiven {
+        order,
+        results: &[],
+        dry_run,
+    };
+    carry_out_on(&workspace, &task, &given, context, ui)
+}
+
+/// An order, and how it is given.
+pub(super) struct OrderGiven<'a> {
+    pub order: &'a Order,
+    /// What verifications gave that an approval takes along.
+    pub results: &'a [NewResult],
+    pub dry_run: bool,
+}
+
+/// Like [`carry_out`], for a task that was found.
+pub(super) fn carry_out_on(
+    workspace: &Workspace,
+    task: &TaskRef,
+    given: &OrderGiven<'_>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
+    let OrderGiven {
+        order,
+        results,
+        dry_run,
+    } = *given;
+    let orders = context.writer(workspace).orders();
+    match orders.with_results(results).give(task, order, dry_run) {
         Ok(done) => {
-            applied(&workspace, context, ui, &done, dry_run)?;
+            applied(workspace, context, ui, &done, dry_run)?;
             Ok(ExitCode::Fine)
         }
         Err(error)
             if matches!(order, Order::Approve { .. } | Order::Reject { .. })
                 && error.code() == Code::NothingToApply =>
         {
-            let sight = workspace.look(&task)?;
+            let sight = workspace.look(task)?;
             nothing(context, ui, &sight.decision, &error.to_string())?;
             error.hint().iter().for_each(|hint| ui.hint(hint));
             Ok(ExitCode::Nothing)

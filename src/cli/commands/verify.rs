@@ -2,7 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui, threads};
 use orch_base::{Code, VerificationName, command};
-use orch_engine::apply::Writer;
+use orch_engine::apply::{NewResult, Writer};
 use orch_engine::drive::{self, VerifyEnd, VerifyOptions, VerifyPlan};
 use orch_engine::gather::transition_lines;
 use orch_engine::survey::{TaskRef, Workspace};
@@ -91,7 +91,12 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
                 ..VerificationLine::of_none(wanted.name.as_str(), "due")
             }));
     } else {
-        carry_out(&writer, &plan, &options, &mut answer, context, ui)?;
+        let asked = AskedRun {
+            plan: &plan,
+            options,
+            records: true,
+        };
+        carry_out(&writer, &asked, &mut answer, context, ui)?;
     }
     if context.global.json {
         ui.document(&answer)?;
@@ -101,30 +106,96 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
             ui.status("nothing is due");
         }
     }
+    Ok(exit_of(&answer))
+}
+
+fn exit_of(answer: &Verifications) -> ExitCode {
     let is = |outcome: &str| {
         answer
             .verifications
             .iter()
             .any(|one| one.outcome == outcome)
     };
-    Ok(if is("could-not-run") {
+    if is("could-not-run") {
         ExitCode::NotNow
     } else if is("failed") {
         ExitCode::No
     } else {
         ExitCode::Fine
-    })
+    }
 }
 
-/// Runs what is planned, one after the other, and adds to the answer what it gave.
+/// What the verifications on the way to a phase gave.
+pub(super) enum WayVerified {
+    /// All of them passed, or none is due. Nothing is recorded yet.
+    Passed(Vec<NewResult>),
+    /// One failed or could not run, which was printed.
+    Failed(ExitCode),
+}
+
+/// Runs the verifications that are due from the phase of a task on to a later one, and records nothing.
+pub(super) fn on_the_way(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    to: &str,
+    context: &Context,
+    ui: &Ui,
+) -> Result<WayVerified, Failure> {
+    let names = drive::verifications_before(writer, task, to)?;
+    if names.is_empty() {
+        return Ok(WayVerified::Passed(Vec::new()));
+    }
+    threads::require(threads::FEW)?;
+    let plan = drive::plan_verifications(writer, Some(task), &names, false)?;
+    let mut answer = Verifications {
+        repository: writer.workspace.reader().repository()?,
+        task: Some(task.id.to_string()),
+        commit: plan.head.to_string(),
+        uncommitted: plan.uncommitted,
+        verifications: Vec::new(),
+        transitions: Vec::new(),
+    };
+    let asked = AskedRun {
+        plan: &plan,
+        options: VerifyOptions::default(),
+        records: false,
+    };
+    let results = carry_out(writer, &asked, &mut answer, context, ui)?;
+    match exit_of(&answer) {
+        ExitCode::Fine => {
+            ui.status(answer.text(ui.paint_status).trim_end());
+            Ok(WayVerified::Passed(results))
+        }
+        exit if context.global.json => {
+            ui.document(&answer)?;
+            Ok(WayVerified::Failed(exit))
+        }
+        exit => {
+            ui.answer(&answer.text(ui.paint))?;
+            Ok(WayVerified::Failed(exit))
+        }
+    }
+}
+
+/// What to run, and how.
+struct AskedRun<'a> {
+    plan: &'a VerifyPlan,
+    options: VerifyOptions,
+    /// Whether each result is recorded at once.
+    records: bool,
+}
+
+/// Runs what is planned, one after the other, and adds to the answer what it gave. Returns the results that are not
+/// recorded.
 fn carry_out(
     writer: &Writer<'_>,
-    plan: &VerifyPlan,
-    options: &VerifyOptions,
+    asked: &AskedRun<'_>,
     answer: &mut Verifications,
     context: &Context,
     ui: &Ui,
-) -> Result<(), Failure> {
+) -> Result<Vec<NewResult>, Failure> {
+    let plan = asked.plan;
+    let mut unrecorded = Vec::new();
     let is_stopped = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&is_stopped);
     context
@@ -142,7 +213,11 @@ fn carry_out(
                 wants_stop: &wants_stop,
                 hear: &mut |event| shown.hear(event),
             };
-            drive::verify_wanted(writer, plan, wanted, options, &mut watch)
+            if asked.records {
+                drive::verify_wanted(writer, plan, wanted, &asked.options, &mut watch)
+            } else {
+                drive::run_wanted(writer, plan, wanted, &asked.options, &mut watch)
+            }
         };
         ui.passed();
         match ended? {
@@ -152,6 +227,9 @@ fn carry_out(
                     ..VerificationLine::of(&ran.result)
                 });
                 answer.verifications.extend(protected_line(&ran));
+                if !asked.records {
+                    unrecorded.extend(drive::new_results(writer, &ran)?);
+                }
                 if let Some(applied) = applied {
                     writer.renew_suggestion(&applied.sight)?;
                     answer.transitions.extend(transition_lines(&applied));
@@ -166,7 +244,7 @@ fn carry_out(
             break;
         }
     }
-    Ok(())
+    Ok(unrecorded)
 }
 
 /// The line of the run with protected tests, if there was one.

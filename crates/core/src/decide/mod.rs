@@ -8,6 +8,7 @@
 mod activity;
 mod apply;
 mod approvals;
+mod approving;
 mod circumstances;
 mod code_facts;
 mod data;
@@ -62,6 +63,7 @@ pub use activity::{
     accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
 };
 pub use apply::{Stamp, apply, initial_state};
+pub use approving::{ApprovalPlan, ApprovedWay, FreshResult, approve};
 pub use circumstances::{
     Circumstances, CompleteDecision, LastRun, Remembered, complete, evaluate_here,
 };

@@ -1,10 +1,12 @@
 //! The files with the results of verifications, as they are written with the events that name them.
 
 use crate::survey::{Error, TaskRef};
-use orch_core::verification::Verification;
+use orch_core::decide::FreshResult;
+use orch_core::verification::{Verification, read_statement};
 use orch_files::{Directory, io_error};
 use orch_git::{Store, Write, durable};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A result to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +15,17 @@ pub struct NewResult {
     pub verification: Verification,
     /// The text of the file with the result, whose digest the event has.
     pub text: String,
+}
+
+/// The results as a decision sees them. One whose text cannot be read is left out: its event would not be accepted either.
+pub(super) fn fresh_results(results: &[NewResult]) -> Vec<FreshResult> {
+    let read = |new: &NewResult| {
+        Some(FreshResult {
+            verification: new.verification.clone(),
+            result: Arc::new(read_statement(&new.text).ok()?),
+        })
+    };
+    results.iter().filter_map(read).collect()
 }
 
 /// The files of results of a task, as they are committed below `root`. Each replaces whatever is in its place.

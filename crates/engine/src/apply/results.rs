@@ -60,7 +60,7 @@ impl Results<'_> {
 }
 
 /// A sight in which the files of these results are there.
-fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
+pub(super) fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
     let mut sight = sight.clone();
     for NewResult { verification, text } in results {
         let Ok(result) = read_statement(text) else {

@@ -45,8 +45,8 @@ pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
-    VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts, plan_verifications,
-    verify_wanted,
+    VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts, new_results,
+    plan_verifications, run_wanted, verifications_before, verify_wanted,
 };
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};

@@ -15,7 +15,7 @@ use crate::verify::{
 };
 use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
-use orch_core::decide::{WantedCode, planned_paths, wanted_code};
+use orch_core::decide::{Stage, WantedCode, planned_paths, wanted_code};
 use orch_core::verification::{
     NotRun, Verification, VerificationResult, VerifiedCode, VerifiedResult, VerifyTable, statement,
 };
@@ -234,9 +234,56 @@ impl VerifyPlan {
     }
 }
 
+/// The verifications that the phases before this one ask for, from the phase of the task on. None if no such phase lies
+/// ahead. Returns an error if the task cannot be read.
+pub fn verifications_before(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    to: &str,
+) -> Result<Vec<VerificationName>, Error> {
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    let workflow = sight.workflow();
+    let facts = &sight.observed.facts;
+    let Some(end) = workflow.phase_named(to) else {
+        return Ok(Vec::new());
+    };
+    let mut names = Vec::new();
+    for stop in &sight.decision.way {
+        if matches!(stop.stage, Stage::Passed | Stage::Waived) {
+            continue;
+        }
+        if stop.phase == end.id {
+            return Ok(names);
+        }
+        let phase = workflow.phase(&stop.phase);
+        let asked = phase.into_iter().flat_map(|phase| &phase.verifies);
+        names.extend(asked.filter(|name| facts.defines(name)).cloned());
+    }
+    Ok(Vec::new())
+}
+
 /// Runs one verification of a plan, and records its result if it is that of a task. Returns an error if a person has to
 /// trust it first, if the code has changed by the time it ended, or if its result cannot be recorded.
 pub fn verify_wanted(
+    writer: &Writer<'_>,
+    plan: &VerifyPlan,
+    wanted: &WantedVerification,
+    options: &VerifyOptions,
+    watch: &mut VerifyWatch<'_>,
+) -> Result<VerifyEnd, Error> {
+    let ended = run_wanted(writer, plan, wanted, options, watch)?;
+    match (ended, &plan.sight) {
+        (VerifyEnd::Ran(ran, _), Some(sight)) => {
+            let applied = record(writer, &sight.task, &ran)?;
+            Ok(VerifyEnd::Ran(ran, Some(Box::new(applied))))
+        }
+        (ended, _) => Ok(ended),
+    }
+}
+
+/// The same, and records nothing.
+pub fn run_wanted(
     writer: &Writer<'_>,
     plan: &VerifyPlan,
     wanted: &WantedVerification,
@@ -305,13 +352,7 @@ pub fn verify_wanted(
             }
             Ok(VerifyEnd::CouldNotRun(why))
         }
-        VerifyOutcome::Ran(ran) => {
-            let applied = match &plan.sight {
-                Some(sight) => Some(Box::new(record(writer, &sight.task, &ran)?)),
-                None => None,
-            };
-            Ok(VerifyEnd::Ran(ran, applied))
-        }
+        VerifyOutcome::Ran(ran) => Ok(VerifyEnd::Ran(ran, None)),
     }
 }
 
@@ -389,12 +430,7 @@ fn failed_before(store: &Store, now: &VerifyAttempt) -> Option<CouldNotRun> {
 
 /// Records the results of a run. Returns an error if the branch has other code or another table by now.
 fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<Applied, Error> {
-    let store = store(writer)?;
-    let protected = ran.protected.iter().flatten();
-    let results: Vec<NewResult> = std::iter::once(&ran.result)
-        .chain(protected)
-        .map(|result| new_result(store, result))
-        .collect();
+    let results = new_results(writer, ran)?;
     let run = &ran.result.run;
     writer.results().record(task, &results, &|sight| {
         let state = sight.state().ok_or_else(Error::moved)?;
@@ -414,6 +450,14 @@ fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<
         let hint = Hint::run(&["orch", "verify", task.id.as_str()]);
         Err(Error::new(Code::VerificationOvertaken, message).with_hint(hint))
     })
+}
+
+/// What of a run is recorded. Returns an error outside git.
+pub fn new_results(writer: &Writer<'_>, ran: &RanVerification) -> Result<Vec<NewResult>, Error> {
+    let store = store(writer)?;
+    let protected = ran.protected.iter().flatten();
+    let results = std::iter::once(&ran.result).chain(protected);
+    Ok(results.map(|result| new_result(store, result)).collect())
 }
 
 fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
