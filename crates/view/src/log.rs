@@ -46,8 +46,8 @@ impl Log {
             .iter()
             .map(|entry| row(entry, several))
             .collect();
-        // The task and the commit are what people copy.
-        let whole: &[usize] = if several { &[0, 1, 5] } else { &[0, 4] };
+        // The commit and the task are what people copy.
+        let whole: &[usize] = if several { &[0, 1, 2] } else { &[0, 1] };
         let heads = table(&rows, whole, 0, paint, width);
         let mut out = String::new();
         for (entry, head) in self.entries.iter().zip(&heads) {
@@ -101,7 +101,10 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
         }
         Kind::Skip | Kind::Signal | Kind::Merge | Kind::Undo => Style::Warn,
     };
-    let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
+    let mut row = vec![
+        styled(step.at.as_deref().unwrap_or_default(), Style::Dim),
+        styled(step.short_commit(), Style::Dim),
+    ];
     if several {
         row.push(id_cell(&step.task));
     }
@@ -109,7 +112,6 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
         styled(format!("{} -> {}", step.origin(), step.to), style),
         plain(step.label()),
         plain(step.rule.as_deref().unwrap_or_default()),
-        styled(step.short_commit(), Style::Dim),
     ]);
     row
 }
@@ -126,10 +128,10 @@ mod tests {
         assert_data_eq!(
             log.text(Paint::PLAIN, 80),
             str![[r#"
-2026-11-21T04:50:00Z  new -> planning          create
+2026-11-21T04:50:00Z              new -> planning          create
     the task is new
     by Ada (human)
-2026-11-21T04:50:00Z  planning -> plan_review  advance  plan-final  c0ffee0123
+2026-11-21T04:50:00Z  c0ffee0123  planning -> plan_review  advance  plan-final
     the plan is final and holds no blocking question
     planning/plan.json@d68ba18a52
 

@@ -2,7 +2,9 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use orch_base::{Code, Diagnostic, command};
-use orch_core::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
+use orch_core::decide::{
+    ActorKind, Choice, Decision, Do, DutyKind, Objection, WHY, duty, is_order,
+};
 use orch_engine::apply::{Applied, NewResult, Order};
 use orch_engine::drive::{Controlled, work_tree_of_run};
 use orch_engine::gather::transition_lines;
@@ -213,7 +215,16 @@ pub(super) fn applied_to_several(
     for one in applied {
         let subject = workspace.reader().subject(&one.sight);
         let next = DutyView::of(&subject);
-        ui.status(&format!("{}: {}", one.sight.task.id, next.reason));
+        let id = one.sight.task.id.as_str();
+        ui.status(&format!("{id}: {}", next.reason));
+        let due = one.sight.decision.transition();
+        if let Some(due) = due.filter(|due| !due.by_human && next.r#do == Do::Apply) {
+            let next = command(&["orch", "next", id]);
+            let to = &due.to;
+            ui.status(&format!(
+                "another step is due, to {to}: {next}, or all that are due: {next} --settle"
+            ));
+        }
     }
     if applied.is_empty() {
         ui.status("nothing is due");
