@@ -334,9 +334,14 @@ impl WholeScreen {
 
 impl Drop for WholeScreen {
     fn drop(&mut self) {
-        // If stdout is closed, the terminal is gone.
-        let _ = write_out(GIVE_BACK);
+        give_back_screen();
     }
+}
+
+/// Shows what the terminal showed before the whole of it was taken.
+pub(super) fn give_back_screen() {
+    // If stdout is closed, the terminal is gone.
+    let _ = write_out(GIVE_BACK);
 }
 
 fn write_out(text: &str) -> io::Result<()> {

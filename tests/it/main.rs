@@ -67,5 +67,6 @@ mod walk;
 mod watch;
 #[cfg(feature = "webhook")]
 mod webhook;
+mod words;
 mod workflow_new;
 mod writers;

@@ -42,6 +42,7 @@ mod status;
 mod step;
 mod suggestion;
 mod task;
+mod terminal_board;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -85,6 +86,7 @@ pub use source_place::SourcePlace;
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
+pub use terminal_board::{BoardForm, BoardWish, Key, TerminalBoard};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use verify::{FailedTestView, VerificationLine, Verifications};

@@ -54,7 +54,7 @@ pub struct TaskStatus {
     pub(super) headline: (String, Style),
     /// The way of the task, for people.
     #[serde(skip)]
-    way: Vec<WayStop>,
+    pub(super) way: Vec<WayStop>,
     /// Its place among other tasks.
     #[serde(skip)]
     pub(super) order: TaskRank,
@@ -80,6 +80,8 @@ pub struct StatusForm {
     pub fewest: usize,
     /// Whether to list the finished tasks too.
     pub finished: bool,
+    /// Whether somebody other than the reader may do what agents do.
+    pub has_agents: bool,
     /// The present time, for ages.
     pub now: Timestamp,
 }
@@ -232,7 +234,7 @@ impl Status {
         }
         let mut lines = lines.into_iter();
         for (owner, tasks) in &groups {
-            let heading = format!("{}: {}", heading(*owner), tasks.len());
+            let heading = format!("{}: {}", heading(*owner, form.has_agents), tasks.len());
             let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
             out.push_str(&format!("{blank}{heading}\n"));
             out.extend(lines.by_ref().take(tasks.len()));
@@ -536,8 +538,9 @@ impl TaskStatus {
 }
 
 /// The heading above the tasks for which an owner must act.
-fn heading(owner: Owner) -> &'static str {
+fn heading(owner: Owner, has_agents: bool) -> &'static str {
     match owner {
+        Owner::Agent if !has_agents => "to be done by you (orch draft writes a file to fill in)",
         Owner::Human => "waiting for a person",
         Owner::Orch => "waiting for orch (orch next, or orch watch)",
         Owner::Agent => "waiting for an agent",

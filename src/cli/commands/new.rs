@@ -109,11 +109,12 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
         let typed = |word: &str| command(&["orch", word, created.task.id.as_str()]);
-        ui.status(&format!(
-            "next: {}, or: {}",
-            typed("prompt"),
-            typed("suggest")
-        ));
+        let (first, second) = if report::has_agents(&workspace, context) {
+            ("prompt", "suggest")
+        } else {
+            ("draft", "prompt")
+        };
+        ui.status(&format!("next: {}, or: {}", typed(first), typed(second)));
     }
     Ok(ExitCode::Fine)
 }

@@ -16,6 +16,13 @@ use orch_view::{
 use std::collections::HashSet;
 use std::iter;
 
+/// Whether somebody other than a person who reads this may do what agents do: an executor is configured, or the reader is
+/// an agent.
+pub(super) fn has_agents(workspace: &Workspace, context: &Context) -> bool {
+    let mut executors = workspace.settings().config().executors.names();
+    executors.next().is_some() || context.caller.kind == ActorKind::Agent
+}
+
 /// The named task, or the one in use, or the one that the directory, the branch or a single open task identifies.
 /// Returns an error if no task, or more than one, matches.
 pub(super) fn meant(
