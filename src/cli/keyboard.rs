@@ -5,7 +5,7 @@
 
 use super::ui::give_back_screen;
 use orch_base::locked;
-use orch_view::Key;
+use orch_view::BoardKey;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -52,20 +52,20 @@ impl Keyboard {
 
     /// The next key; `None` if none comes in time. The end of the terminal is Ctrl-C. Returns an error if the terminal
     /// cannot be read.
-    pub fn next(&mut self, patience: Duration) -> io::Result<Option<Key>> {
+    pub fn next(&mut self, patience: Duration) -> io::Result<Option<BoardKey>> {
         if self.bytes.is_empty() && !self.wait(patience)? {
             return Ok(None);
         }
         let Some(first) = self.bytes.pop_front() else {
-            return Ok(Some(Key::Interrupt));
+            return Ok(Some(BoardKey::Interrupt));
         };
         Ok(match first {
-            0x03 | 0x04 => Some(Key::Interrupt),
-            b'\r' | b'\n' => Some(Key::Enter),
-            0x08 | 0x7f => Some(Key::Backspace),
+            0x03 | 0x04 => Some(BoardKey::Interrupt),
+            b'\r' | b'\n' => Some(BoardKey::Enter),
+            0x08 | 0x7f => Some(BoardKey::Backspace),
             0x1b => Some(self.escaped()?),
             0x00..0x20 => None,
-            _ => self.letter(first)?.map(Key::Letter),
+            _ => self.letter(first)?.map(BoardKey::Letter),
         })
     }
 
@@ -99,10 +99,16 @@ impl Keyboard {
     }
 
     /// The key whose sequence begins with an escape.
-    fn escaped(&mut self) -> io::Result<Key> {
+    fn escaped(&mut self) -> io::Result<BoardKey> {
         let kind = match self.more()? {
             Some(kind @ (b'[' | b'O')) => kind,
-            _ => return Ok(Key::Escape),
+            other => {
+                // It was typed after the escape.
+                other
+                    .into_iter()
+                    .for_each(|byte| self.bytes.push_front(byte));
+                return Ok(BoardKey::Escape);
+            }
         };
         let mut number = 0_u32;
         while let Some(byte) = self.more()? {
@@ -115,7 +121,7 @@ impl Keyboard {
                 _ => return Ok(of_final(byte)),
             }
         }
-        Ok(Key::Escape)
+        Ok(BoardKey::Escape)
     }
 
     /// The letter whose UTF-8 begins with this byte; `None` if it is no letter.
@@ -138,25 +144,25 @@ impl Keyboard {
     }
 }
 
-fn of_number(number: u32) -> Key {
+fn of_number(number: u32) -> BoardKey {
     match number {
-        1 | 7 => Key::Home,
-        4 | 8 => Key::End,
-        5 => Key::PageUp,
-        6 => Key::PageDown,
-        _ => Key::Escape,
+        1 | 7 => BoardKey::Home,
+        4 | 8 => BoardKey::End,
+        5 => BoardKey::PageUp,
+        6 => BoardKey::PageDown,
+        _ => BoardKey::Escape,
     }
 }
 
-fn of_final(byte: u8) -> Key {
+fn of_final(byte: u8) -> BoardKey {
     match byte {
-        b'A' => Key::Up,
-        b'B' => Key::Down,
-        b'C' => Key::Right,
-        b'D' => Key::Left,
-        b'H' => Key::Home,
-        b'F' => Key::End,
-        _ => Key::Escape,
+        b'A' => BoardKey::Up,
+        b'B' => BoardKey::Down,
+        b'C' => BoardKey::Right,
+        b'D' => BoardKey::Left,
+        b'H' => BoardKey::Home,
+        b'F' => BoardKey::End,
+        _ => BoardKey::Escape,
     }
 }
 

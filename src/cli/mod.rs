@@ -43,7 +43,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
-use typed::TypedWord;
+use typed::CommandWord;
 
 /// What every command receives.
 pub struct Context {
@@ -327,7 +327,7 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 }
 
 /// What the word means that stands in the place of a command and is none; `None` if it means nothing.
-fn meant(error: &clap::Error) -> Option<(String, &'static TypedWord)> {
+fn meant(error: &clap::Error) -> Option<(String, &'static CommandWord)> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }

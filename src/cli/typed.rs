@@ -8,7 +8,7 @@ use orch_core::decide::WHY;
 use std::ffi::OsString;
 
 /// What a word means.
-pub struct TypedWord {
+pub struct CommandWord {
     /// The words, which mean the same.
     pub words: &'static [&'static str],
     /// The commands, each with what it is for. `TASK` stands for the task that follows the word.
@@ -20,8 +20,8 @@ pub struct TypedWord {
 const fn reads(
     words: &'static [&'static str],
     commands: &'static [(&'static str, &'static str)],
-) -> TypedWord {
-    TypedWord {
+) -> CommandWord {
+    CommandWord {
         words,
         commands,
         runs: true,
@@ -31,8 +31,8 @@ const fn reads(
 const fn tells(
     words: &'static [&'static str],
     commands: &'static [(&'static str, &'static str)],
-) -> TypedWord {
-    TypedWord {
+) -> CommandWord {
+    CommandWord {
         words,
         commands,
         runs: false,
@@ -40,7 +40,7 @@ const fn tells(
 }
 
 /// All words that are known. None of them is a command.
-pub const TYPED: &[TypedWord] = &[
+pub const TYPED: &[CommandWord] = &[
     reads(
         &["list", "ls", "tasks", "st"],
         &[("orch status", "all tasks")],
@@ -140,11 +140,11 @@ pub const TYPED: &[TypedWord] = &[
 
 /// The meaning of a word; `None` if it has none.
 #[must_use]
-pub fn typed(word: &str) -> Option<&'static TypedWord> {
+pub fn typed(word: &str) -> Option<&'static CommandWord> {
     TYPED.iter().find(|typed| typed.words.contains(&word))
 }
 
-impl TypedWord {
+impl CommandWord {
     /// The command line with the command in the place of the word, if the command only reads.
     #[must_use]
     pub fn replaced(&self, word: &str, arguments: &[OsString]) -> Option<Vec<OsString>> {

@@ -86,7 +86,7 @@ pub use source_place::SourcePlace;
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
-pub use terminal_board::{BoardForm, BoardWish, Key, TerminalBoard};
+pub use terminal_board::{BoardForm, BoardKey, BoardWish, TerminalBoard};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use verify::{FailedTestView, VerificationLine, Verifications};

@@ -11,7 +11,7 @@ use orch_core::workflow::Owner;
 
 /// A key that was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum BoardKey {
     /// The arrow up.
     Up,
     /// The arrow down.
@@ -171,8 +171,8 @@ impl TerminalBoard {
     }
 
     /// Takes a key, and returns what it asks for. `height` is that of the terminal.
-    pub fn press(&mut self, key: Key, height: usize) -> BoardWish {
-        if key == Key::Interrupt {
+    pub fn press(&mut self, key: BoardKey, height: usize) -> BoardWish {
+        if key == BoardKey::Interrupt {
             return BoardWish::End;
         }
         match self.mode.clone() {
@@ -181,7 +181,7 @@ impl TerminalBoard {
             BoardMode::Reason { task, text } => return self.press_in_reason(key, task, text),
             BoardMode::Approve { task } => {
                 self.mode = BoardMode::Cards;
-                if matches!(key, Key::Letter('y' | 'Y') | Key::Enter) {
+                if matches!(key, BoardKey::Letter('y' | 'Y') | BoardKey::Enter) {
                     return command(&["approve", &task]);
                 }
             }
@@ -193,38 +193,38 @@ impl TerminalBoard {
         BoardWish::Picture
     }
 
-    fn press_on_cards(&mut self, key: Key) -> BoardWish {
+    fn press_on_cards(&mut self, key: BoardKey) -> BoardWish {
         match key {
-            Key::Letter('q') => return BoardWish::End,
-            Key::Letter('?') => self.mode = BoardMode::Help,
-            Key::Letter('/') => self.mode = BoardMode::Filter,
-            Key::Escape => {
+            BoardKey::Letter('q') => return BoardWish::End,
+            BoardKey::Letter('?') => self.mode = BoardMode::Help,
+            BoardKey::Letter('/') => self.mode = BoardMode::Filter,
+            BoardKey::Escape => {
                 self.filter.clear();
                 self.select_something();
             }
-            Key::Up | Key::Letter('k') => self.step(0, -1),
-            Key::Down | Key::Letter('j') => self.step(0, 1),
-            Key::Left | Key::Letter('h') => self.step(-1, 0),
-            Key::Right | Key::Letter('l') => self.step(1, 0),
-            Key::PageUp => self.step(0, -PAGE.cast_signed()),
-            Key::PageDown => self.step(0, PAGE.cast_signed()),
-            Key::Home => self.step(0, isize::MIN),
-            Key::End => self.step(0, isize::MAX),
+            BoardKey::Up | BoardKey::Letter('k') => self.step(0, -1),
+            BoardKey::Down | BoardKey::Letter('j') => self.step(0, 1),
+            BoardKey::Left | BoardKey::Letter('h') => self.step(-1, 0),
+            BoardKey::Right | BoardKey::Letter('l') => self.step(1, 0),
+            BoardKey::PageUp => self.step(0, -PAGE.cast_signed()),
+            BoardKey::PageDown => self.step(0, PAGE.cast_signed()),
+            BoardKey::Home => self.step(0, isize::MIN),
+            BoardKey::End => self.step(0, isize::MAX),
             _ => return self.press_for_selected(key),
         }
         BoardWish::Picture
     }
 
     /// Takes a key that is about the selected task.
-    fn press_for_selected(&mut self, key: Key) -> BoardWish {
+    fn press_for_selected(&mut self, key: BoardKey) -> BoardWish {
         let Some(task) = self.selected.clone() else {
             return BoardWish::Picture;
         };
         match key {
-            Key::Enter => return BoardWish::Task(task),
-            Key::Letter('n') => return command(&["next", &task]),
-            Key::Letter('a') => self.mode = BoardMode::Approve { task },
-            Key::Letter('r') => {
+            BoardKey::Enter => return BoardWish::Task(task),
+            BoardKey::Letter('n') => return command(&["next", &task]),
+            BoardKey::Letter('a') => self.mode = BoardMode::Approve { task },
+            BoardKey::Letter('r') => {
                 let text = String::new();
                 self.mode = BoardMode::Reason { task, text };
             }
@@ -233,32 +233,32 @@ impl TerminalBoard {
         BoardWish::Picture
     }
 
-    fn press_in_filter(&mut self, key: Key) {
+    fn press_in_filter(&mut self, key: BoardKey) {
         match key {
-            Key::Enter => self.mode = BoardMode::Cards,
-            Key::Escape => {
+            BoardKey::Enter => self.mode = BoardMode::Cards,
+            BoardKey::Escape => {
                 self.filter.clear();
                 self.mode = BoardMode::Cards;
             }
-            Key::Backspace => drop(self.filter.pop()),
-            Key::Letter(letter) => self.filter.push(letter),
+            BoardKey::Backspace => drop(self.filter.pop()),
+            BoardKey::Letter(letter) => self.filter.push(letter),
             _ => {}
         }
         self.select_something();
     }
 
-    fn press_in_reason(&mut self, key: Key, task: String, mut text: String) -> BoardWish {
+    fn press_in_reason(&mut self, key: BoardKey, task: String, mut text: String) -> BoardWish {
         match key {
-            Key::Escape => {
+            BoardKey::Escape => {
                 self.mode = BoardMode::Cards;
                 return BoardWish::Picture;
             }
-            Key::Enter if !text.trim().is_empty() => {
+            BoardKey::Enter if !text.trim().is_empty() => {
                 self.mode = BoardMode::Cards;
                 return command(&["reject", &task, "--reason", text.trim()]);
             }
-            Key::Backspace => drop(text.pop()),
-            Key::Letter(letter) => text.push(letter),
+            BoardKey::Backspace => drop(text.pop()),
+            BoardKey::Letter(letter) => text.push(letter),
             _ => {}
         }
         self.mode = BoardMode::Reason { task, text };
@@ -267,24 +267,28 @@ impl TerminalBoard {
 
     fn press_in_task(
         &mut self,
-        key: Key,
+        key: BoardKey,
         (id, lines, mut top): (String, Vec<String>, usize),
         height: usize,
     ) -> BoardWish {
         let page = height.saturating_sub(2).max(1);
         let last = lines.len().saturating_sub(page);
         match key {
-            Key::Enter | Key::Escape | Key::Letter('q') | Key::Left | Key::Letter('h') => {
+            BoardKey::Enter
+            | BoardKey::Escape
+            | BoardKey::Letter('q')
+            | BoardKey::Left
+            | BoardKey::Letter('h') => {
                 self.mode = BoardMode::Cards;
                 return BoardWish::Picture;
             }
-            Key::Up | Key::Letter('k') => top = top.saturating_sub(1),
-            Key::Down | Key::Letter('j') => top += 1,
-            Key::PageUp => top = top.saturating_sub(page),
-            Key::PageDown | Key::Letter(' ') => top += page,
-            Key::Home => top = 0,
-            Key::End => top = last,
-            Key::Letter('a' | 'r' | 'n') => {
+            BoardKey::Up | BoardKey::Letter('k') => top = top.saturating_sub(1),
+            BoardKey::Down | BoardKey::Letter('j') => top += 1,
+            BoardKey::PageUp => top = top.saturating_sub(page),
+            BoardKey::PageDown | BoardKey::Letter(' ') => top += page,
+            BoardKey::Home => top = 0,
+            BoardKey::End => top = last,
+            BoardKey::Letter('a' | 'r' | 'n') => {
                 self.mode = BoardMode::Cards;
                 return self.press_for_selected(key);
             }
@@ -642,7 +646,7 @@ mod tests {
         }
     }
 
-    fn pressed(board: &mut TerminalBoard, keys: &[Key]) -> BoardWish {
+    fn pressed(board: &mut TerminalBoard, keys: &[BoardKey]) -> BoardWish {
         let mut wish = BoardWish::Picture;
         for key in keys {
             wish = board.press(*key, 24);
@@ -673,42 +677,49 @@ plan_review 2                            codegen 1
     fn keys_select_a_task_and_ask_for_orders() {
         let mut board = TerminalBoard::new(status());
         let first = board.selected.clone().expect("a task");
-        let next = pressed(&mut board, &[Key::Letter('n')]);
+        let next = pressed(&mut board, &[BoardKey::Letter('n')]);
         assert_eq!(next, command(&["next", &first]));
         // An approval is asked for again, and any other key is no.
-        let refused = pressed(&mut board, &[Key::Letter('a'), Key::Letter('x')]);
+        let refused = pressed(&mut board, &[BoardKey::Letter('a'), BoardKey::Letter('x')]);
         assert_eq!(refused, BoardWish::Picture);
-        let approved = pressed(&mut board, &[Key::Letter('a'), Key::Letter('y')]);
+        let approved = pressed(&mut board, &[BoardKey::Letter('a'), BoardKey::Letter('y')]);
         assert_eq!(approved, command(&["approve", &first]));
         // A rejection needs a reason.
         let silent = pressed(
             &mut board,
-            &[Key::Letter('r'), Key::Letter(' '), Key::Enter],
+            &[
+                BoardKey::Letter('r'),
+                BoardKey::Letter(' '),
+                BoardKey::Enter,
+            ],
         );
         assert_eq!(silent, BoardWish::Picture);
         let said = pressed(
             &mut board,
             &[
-                Key::Letter('q'),
-                Key::Letter('x'),
-                Key::Backspace,
-                Key::Enter,
+                BoardKey::Letter('q'),
+                BoardKey::Letter('x'),
+                BoardKey::Backspace,
+                BoardKey::Enter,
             ],
         );
         assert_eq!(said, command(&["reject", &first, "--reason", "q"]));
-        pressed(&mut board, &[Key::Right, Key::Right, Key::Down]);
+        pressed(
+            &mut board,
+            &[BoardKey::Right, BoardKey::Right, BoardKey::Down],
+        );
         let second = board.selected.clone().expect("a task");
         assert_ne!(first, second);
         assert_eq!(
-            pressed(&mut board, &[Key::Enter]),
+            pressed(&mut board, &[BoardKey::Enter]),
             BoardWish::Task(second.clone())
         );
         board.open(&second, &"line\n".repeat(40));
         assert!(board.text(&form(80, 24)).contains("18 more lines"));
-        pressed(&mut board, &[Key::End, Key::Down]);
+        pressed(&mut board, &[BoardKey::End, BoardKey::Down]);
         assert!(!board.text(&form(80, 24)).contains("more lines"));
         assert_eq!(
-            pressed(&mut board, &[Key::Escape, Key::Letter('q')]),
+            pressed(&mut board, &[BoardKey::Escape, BoardKey::Letter('q')]),
             BoardWish::End
         );
     }
@@ -716,29 +727,32 @@ plan_review 2                            codegen 1
     #[test]
     fn a_filter_hides_what_does_not_contain_it() {
         let mut board = TerminalBoard::new(status());
-        let typed: Vec<Key> = "/fix-l".chars().map(Key::Letter).collect();
+        let typed: Vec<BoardKey> = "/fix-l".chars().map(BoardKey::Letter).collect();
         pressed(&mut board, &typed);
         let drawn = board.text(&form(80, 24));
         assert!(
             drawn.contains("filter: fix-l_") && !drawn.contains("slow-upload"),
             "{drawn}"
         );
-        pressed(&mut board, &[Key::Enter]);
+        pressed(&mut board, &[BoardKey::Enter]);
         assert_eq!(board.selected.as_deref(), Some("fix-login"));
         // `q` is a letter while the filter is typed.
-        pressed(&mut board, &[Key::Letter('/'), Key::Letter('q')]);
+        pressed(&mut board, &[BoardKey::Letter('/'), BoardKey::Letter('q')]);
         assert!(
             board
                 .text(&form(80, 24))
                 .contains("No task contains this text")
         );
-        pressed(&mut board, &[Key::Escape]);
+        pressed(&mut board, &[BoardKey::Escape]);
         assert!(board.text(&form(80, 24)).contains("slow-upload"));
         let empty = Status::new(samples::repository(), &[], &[]);
         board.renew(empty);
         assert!(board.text(&form(20, 6)).contains("There are no tasks"));
         assert_eq!(
-            pressed(&mut board, &[Key::Enter, Key::Down, Key::Letter('a')]),
+            pressed(
+                &mut board,
+                &[BoardKey::Enter, BoardKey::Down, BoardKey::Letter('a')]
+            ),
             BoardWish::Picture
         );
     }

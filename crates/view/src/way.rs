@@ -2,7 +2,7 @@
 
 use super::layout::{columns_of, one_line};
 use super::{Paint, Style};
-use orch_core::decide::{Stage, WayStop};
+use orch_core::decide::{WayStage, WayStop};
 
 /// The way as text: each phase that is passed with a check mark, the current one in brackets, and those ahead. Empty if
 /// nothing is known but the current phase. What does not fit into `width` columns (0: unlimited) continues on further
@@ -18,10 +18,10 @@ pub fn way_text(way: &[WayStop], indent: usize, paint: Paint, width: usize) -> S
     for stop in way {
         let name = one_line(stop.phase.as_str());
         let (text, style) = match stop.stage {
-            Stage::Passed => (format!("{name} ✓"), Style::Good),
-            Stage::Waived => (format!("{name} (waived)"), Style::Warn),
-            Stage::Current => (format!("[{name}]"), Style::Strong),
-            Stage::Ahead => (name, Style::Dim),
+            WayStage::Passed => (format!("{name} ✓"), Style::Good),
+            WayStage::Waived => (format!("{name} (waived)"), Style::Warn),
+            WayStage::Current => (format!("[{name}]"), Style::Strong),
+            WayStage::Ahead => (name, Style::Dim),
         };
         let size = columns_of(&text);
         let needed = used + columns_of(joint) + size;
@@ -37,8 +37,8 @@ pub fn way_text(way: &[WayStop], indent: usize, paint: Paint, width: usize) -> S
         }
         out.push_str(&paint.paint(style, &text));
         joint = match stop.stage {
-            Stage::Passed | Stage::Waived => " ",
-            Stage::Current | Stage::Ahead => " · ",
+            WayStage::Passed | WayStage::Waived => " ",
+            WayStage::Current | WayStage::Ahead => " · ",
         };
     }
     if !out.is_empty() {
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
     use crate::samples::phase;
 
-    fn way(stops: &[(&str, Stage)]) -> Vec<WayStop> {
-        let stop = |(name, stage): &(&str, Stage)| WayStop {
+    fn way(stops: &[(&str, WayStage)]) -> Vec<WayStop> {
+        let stop = |(name, stage): &(&str, WayStage)| WayStop {
             phase: phase(name),
             stage: *stage,
         };
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn a_way_marks_what_is_passed_and_where_the_task_is() {
         let way = way(&[
-            ("planning", Stage::Passed),
-            ("plan_review", Stage::Waived),
-            ("codegen", Stage::Current),
-            ("test", Stage::Ahead),
-            ("accept", Stage::Ahead),
+            ("planning", WayStage::Passed),
+            ("plan_review", WayStage::Waived),
+            ("codegen", WayStage::Current),
+            ("test", WayStage::Ahead),
+            ("accept", WayStage::Ahead),
         ]);
         assert_eq!(
             way_text(&way, 2, Paint::PLAIN, 80),

@@ -9,7 +9,7 @@ use crate::cli::manual::command_line;
 use crate::cli::typed::{TYPED, typed};
 use orch_base::{Code, Hint, nearest};
 use orch_view::layout::paragraph;
-use repository::Names;
+use repository::WorkflowWords;
 
 /// The topic that shows the table of exit codes.
 pub const EXIT_CODES: &str = "exit-codes";
@@ -78,7 +78,7 @@ fn meaning(word: &str, context: &Context, width: usize) -> Option<String> {
         parts.push(part);
     }
     if let Ok(workspace) = context.bare_workspace() {
-        let names = Names {
+        let names = WorkflowWords {
             workspace: &workspace,
         };
         parts.extend(names.meanings(word));
@@ -101,7 +101,7 @@ fn unknown(word: &str, context: &Context) -> Failure {
     let typed = TYPED.iter().flat_map(|typed| typed.words);
     known.extend(typed.map(|word| (*word).to_owned()));
     if let Ok(workspace) = context.bare_workspace() {
-        let names = Names {
+        let names = WorkflowWords {
             workspace: &workspace,
         };
         known.extend(names.all());

@@ -27,8 +27,8 @@ pub struct LogArgs {
     #[arg(short = 'n', long = "number", value_name = "N")]
     newest: Option<usize>,
     /// Show only the steps since TIME: a date, a time as in the log, or how long ago (`90m`, `2d`).
-    #[arg(long, value_name = "TIME", value_parser = Since::parse)]
-    since: Option<Since>,
+    #[arg(long, value_name = "TIME", value_parser = LogStart::parse)]
+    since: Option<LogStart>,
     /// Show the oldest step first.
     #[arg(long)]
     reverse: bool,
@@ -36,12 +36,12 @@ pub struct LogArgs {
 
 /// The time from which on steps are shown.
 #[derive(Debug, Clone, Copy)]
-enum Since {
+enum LogStart {
     At(Timestamp),
     Ago(Period),
 }
 
-impl Since {
+impl LogStart {
     fn parse(text: &str) -> Result<Self, String> {
         let days = text
             .strip_suffix('d')

@@ -58,7 +58,7 @@ pub fn approve(
         Some(name) => Some(&named_phase(workflow, name)?.id),
         None => None,
     };
-    let mut approving = Approving {
+    let mut approving = ApprovalWalk {
         workflow,
         order: plan.order,
         until,
@@ -87,7 +87,7 @@ pub fn approve(
     Ok(approving.way)
 }
 
-struct Approving<'a> {
+struct ApprovalWalk<'a> {
     workflow: &'a Workflow,
     order: RulingOrder<'a>,
     until: Option<&'a PhaseId>,
@@ -103,7 +103,7 @@ struct Approving<'a> {
     way: ApprovedWay,
 }
 
-impl<'a> Approving<'a> {
+impl<'a> ApprovalWalk<'a> {
     fn phase(&self) -> Result<&'a Phase, Error> {
         current(self.workflow, &self.state)
     }

@@ -128,7 +128,7 @@ pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use wanted_code::{WantedCode, wanted_code};
-pub use way::{Stage, WayStop};
+pub use way::{WayStage, WayStop};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 words! {
     /// How far a task is with a phase of its way.
-    pub enum Stage {
+    pub enum WayStage {
         /// The task was in it and has moved on.
         Passed = "passed",
         /// The task was in it or jumped over it, and a person has waived what it produces.
@@ -26,7 +26,7 @@ pub struct WayStop {
     /// The phase.
     pub phase: PhaseId,
     /// How far the task is with it.
-    pub stage: Stage,
+    pub stage: WayStage,
 }
 
 /// The way of a task that is in this phase, in document order: the earlier phases that it was in, the phase itself, and
@@ -49,12 +49,12 @@ pub(super) fn way(workflow: &Workflow, state: &State, current: &Phase) -> Vec<Wa
             .iter()
             .any(|artifact| state.waived.contains_key(artifact));
         if is_waived {
-            stops.push(stop(phase, Stage::Waived));
+            stops.push(stop(phase, WayStage::Waived));
         } else if state.attempt(&phase.id) > 0 {
-            stops.push(stop(phase, Stage::Passed));
+            stops.push(stop(phase, WayStage::Passed));
         }
     }
-    stops.push(stop(current, Stage::Current));
+    stops.push(stop(current, WayStage::Current));
     if current.terminal {
         return stops;
     }
@@ -65,7 +65,7 @@ pub(super) fn way(workflow: &Workflow, state: &State, current: &Phase) -> Vec<Wa
                 .filter(|phase| workflow.position(&phase.id) > here),
         );
     }
-    stops.extend(ahead.into_iter().map(|phase| stop(phase, Stage::Ahead)));
+    stops.extend(ahead.into_iter().map(|phase| stop(phase, WayStage::Ahead)));
     stops
 }
 
@@ -80,7 +80,7 @@ fn line_from<'w>(workflow: &'w Workflow, start: &'w Phase) -> Vec<&'w Phase> {
     line
 }
 
-fn stop(phase: &Phase, stage: Stage) -> WayStop {
+fn stop(phase: &Phase, stage: WayStage) -> WayStop {
     WayStop {
         phase: phase.id.clone(),
         stage,

@@ -2,10 +2,8 @@
 
 use super::advance::{Advance, Applied, TaskOutcome};
 use super::authority::{Authority, OrderedStep};
-use super::new_result::{NewResult, fresh_results};
+use super::new_result::{NewResult, fresh_results, with_results};
 use super::record_files::bytes_at;
-use super::results::with_results;
-use super::ruled::WrittenDecision;
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint};
 use orch_core::decide::{
@@ -207,7 +205,7 @@ impl Order {
         sight: &Sight,
         state: &State,
         stamp: &Stamp,
-        given: &Given<'_>,
+        given: &OrderInputs<'_>,
     ) -> Result<Vec<Step>, Error> {
         let workflow = sight.workflow();
         let facts = &sight.observed.facts;
@@ -297,7 +295,7 @@ impl Order {
 }
 
 /// What an order is given with.
-struct Given<'a> {
+struct OrderInputs<'a> {
     /// What an undo takes back.
     taken: Option<&'a TakenBack>,
     /// What verifications gave on the way.
@@ -363,7 +361,7 @@ impl<'w> Orders<'w> {
             } else {
                 None
             };
-            let given = Given {
+            let given = OrderInputs {
                 taken: undone.as_ref(),
                 results: &results,
                 ran_by: &ran_by,
@@ -383,11 +381,11 @@ impl<'w> Orders<'w> {
                     .extend(taken.borrow().as_ref().map(taken_back));
                 applied
                     .notes
-                    .extend(written.iter().filter_map(WrittenDecision::note));
+                    .extend(written.iter().filter_map(|one| one.note()));
                 Ok(applied)
             }
             Err(error) => {
-                written.into_iter().rev().for_each(WrittenDecision::undo);
+                written.into_iter().rev().for_each(|one| one.undo());
                 Err(error)
             }
         }

@@ -15,7 +15,7 @@ use crate::verify::{
 };
 use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
-use orch_core::decide::{Stage, WantedCode, planned_paths, wanted_code};
+use orch_core::decide::{WantedCode, WayStage, planned_paths, wanted_code};
 use orch_core::verification::{
     NotRun, Verification, VerificationResult, VerifiedCode, VerifiedResult, VerifyTable, statement,
 };
@@ -250,7 +250,7 @@ pub fn verifications_before(
     };
     let mut names = Vec::new();
     for stop in &sight.decision.way {
-        if matches!(stop.stage, Stage::Passed | Stage::Waived) {
+        if matches!(stop.stage, WayStage::Passed | WayStage::Waived) {
             continue;
         }
         if stop.phase == end.id {

@@ -82,7 +82,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orch_core::decide::{Do, DutyKind, ExpectState, Kind, Stage};
+    use orch_core::decide::{Do, DutyKind, ExpectState, Kind, WayStage};
 
     #[test]
     fn rows_are_terms_without_marks() {
@@ -111,7 +111,7 @@ mod tests {
             .chain(DutyKind::ALL.map(DutyKind::as_str))
             .chain(Do::ALL.map(Do::as_str))
             .chain(ExpectState::ALL.map(ExpectState::as_str))
-            .chain(Stage::ALL.map(Stage::as_str));
+            .chain(WayStage::ALL.map(WayStage::as_str));
         let unknown: Vec<&str> = words.filter(|word| !is_known(word)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }

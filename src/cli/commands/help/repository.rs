@@ -6,11 +6,11 @@ use orch_engine::survey::Workspace;
 use std::fmt::Display;
 
 /// What names something in the workflows of a repository.
-pub(super) struct Names<'w> {
+pub(super) struct WorkflowWords<'w> {
     pub workspace: &'w Workspace,
 }
 
-impl Names<'_> {
+impl WorkflowWords<'_> {
     /// What a word means in each workflow; nothing if no workflow knows it. A workflow that cannot be used is left out.
     pub(super) fn meanings(&self, word: &str) -> Vec<String> {
         let mut meanings = Vec::new();
