@@ -540,7 +540,7 @@ impl TaskStatus {
 /// The heading above the tasks for which an owner must act.
 fn heading(owner: Owner, has_agents: bool) -> &'static str {
     match owner {
-        Owner::Agent if !has_agents => "to be done by you (orch draft writes a file to fill in)",
+        Owner::Agent if !has_agents => "to be done by you",
         Owner::Human => "waiting for a person",
         Owner::Orch => "waiting for orch (orch next, or orch watch)",
         Owner::Agent => "waiting for an agent",

@@ -407,7 +407,7 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
     for option in &suggestion.options {
         rows.push(command_row(&option.argv, &option.effect));
     }
-    if can_be_drafted(suggestion) {
+    if suggestion.can_be_drafted() {
         let draft = ["orch", "draft", &suggestion.task.id].map(str::to_owned);
         let effect = "write the file with what is to be filled in";
         rows.insert(rows.len().min(1), command_row(&draft, effect));
@@ -417,18 +417,6 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
         rows.push(command_row(&explain, "every rule, and the values it read"));
     }
     rows
-}
-
-/// Whether the first file that is expected is missing, and a draft of it may be made.
-fn can_be_drafted(suggestion: &Suggestion) -> bool {
-    let first = suggestion
-        .expects
-        .iter()
-        .find(|expected| expected.state == ExpectState::Missing);
-    let is_made = first.is_some_and(|expected| {
-        expected.owner.is_none() && expected.schema.is_some() && expected.example.is_some()
-    });
-    suggestion.duty.r#do == Do::Write && is_made
 }
 
 fn command_row(argv: &[String], effect: &str) -> Vec<Cell> {
