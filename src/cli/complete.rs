@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 40] = [
+    const FREE: [&str; 41] = [
         "also",
         "at",
         "base",
@@ -410,6 +410,7 @@ mod tests {
         "message",
         "name",
         "new",
+        "newest",
         "ours",
         "path",
         "place",
