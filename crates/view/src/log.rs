@@ -31,7 +31,7 @@ impl Log {
         }
     }
 
-    /// The history as text: aligned lines, each followed by the reason, the actor and the evidence.
+    /// The history as text: aligned lines, each followed by the rule and the reason, the actor and the evidence.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         if self.entries.is_empty() {
@@ -52,7 +52,11 @@ impl Log {
         let mut out = String::new();
         for (entry, head) in self.entries.iter().zip(&heads) {
             out.push_str(head);
-            paragraph(&mut out, &entry.reason, 4, 0, width);
+            let reason = match &entry.rule {
+                Some(rule) => format!("({rule}) {}", entry.reason),
+                None => entry.reason.clone(),
+            };
+            paragraph(&mut out, &reason, 4, 0, width);
             if let Some(actor) = entry
                 .actor
                 .as_ref()
@@ -111,7 +115,6 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
     row.extend([
         styled(format!("{} -> {}", step.origin(), step.to), style),
         plain(step.label()),
-        plain(step.rule.as_deref().unwrap_or_default()),
     ]);
     row
 }
@@ -131,8 +134,8 @@ mod tests {
 2026-11-21T04:50:00Z              new -> planning          create
     the task is new
     by Ada (human)
-2026-11-21T04:50:00Z  c0ffee0123  planning -> plan_review  advance  plan-final
-    the plan is final and holds no blocking question
+2026-11-21T04:50:00Z  c0ffee0123  planning -> plan_review  advance
+    (plan-final) the plan is final and holds no blocking question
     planning/plan.json@d68ba18a52
 
 "#]]

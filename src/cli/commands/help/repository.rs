@@ -67,7 +67,7 @@ impl WorkflowWords<'_> {
 fn of_workflow(workflow: &Workflow) -> String {
     let phases = listed(workflow.phases.iter().map(|phase| &phase.id));
     format!(
-        "{}: a workflow ({}), {}\n    phases: {phases}\n",
+        "{}: a workflow ({})\n    {}\n    phases: {phases}\n",
         workflow.name, workflow.title, workflow.path
     )
 }
@@ -101,7 +101,7 @@ fn of_rule(workflow: &Workflow, rule: &Rule) -> String {
         .line
         .map_or(String::new(), |line| format!(":{line}"));
     format!(
-        "{}: a rule of {} ({}{line})\n    from {}: {}\n    because {}\n    when {}\n",
+        "{}: a rule of {}\n    {}{line}\n    from {}: {}\n    because {}\n    when {}\n",
         rule.id,
         workflow.name,
         workflow.path,
