@@ -255,7 +255,7 @@ macro_rules! screens {
 }
 
 screens! {
-    agents bad check doctor empty help hook look next orders recover rename runs setup workflow
+    agents bad check doctor empty help hook look next orders recover rename runs setup sheet workflow
 }
 
 #[test]

@@ -53,7 +53,7 @@ const NOT_IN_API: [(&str, &str); 16] = [
 ];
 
 /// The commands whose answers the pages of the board show.
-const ON_PAGES: [&str; 4] = ["explain", "log", "runs", "status"];
+const ON_PAGES: [&str; 5] = ["explain", "log", "runs", "show", "status"];
 
 /// The text of `docs/faces.md`. A test compares it with the file.
 #[must_use]

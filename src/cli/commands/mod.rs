@@ -49,6 +49,7 @@ pub mod runs;
 pub mod schema;
 #[cfg(feature = "api")]
 pub mod serve;
+pub mod show;
 pub mod status;
 pub mod stop;
 pub mod suggest;
@@ -79,6 +80,7 @@ pub(super) fn run(
         Some(Command::Draft(args)) => draft::run(&args, context, ui),
         Some(Command::Schema(args)) => schema::run(&args, context, ui),
         Some(Command::Explain(args)) => explain::run(&args, context, ui),
+        Some(Command::Show(args)) => show::run(&args, context, ui),
         Some(Command::Status(args)) => status::run(&args, context, ui),
         Some(Command::Run(args)) => run::run(&args, context, ui),
         Some(Command::Pause(args)) => pause::run(&args, context, ui),

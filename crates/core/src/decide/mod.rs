@@ -54,6 +54,7 @@ mod undo;
 mod verified;
 mod version;
 mod wanted_code;
+mod way;
 mod ways_out;
 mod writer;
 
@@ -103,7 +104,7 @@ pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, noted, refute, replay};
 pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS, WORK_KEYS, json_values};
-pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, is_verdict, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,
@@ -111,7 +112,7 @@ pub use run::{
     Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use scope::named_pattern;
-pub use send_back::{QuotedIssue, SendBack};
+pub use send_back::{QuotedIssue, SendBack, issues};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath,
@@ -125,6 +126,7 @@ pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use wanted_code::{WantedCode, wanted_code};
+pub use way::{WayState, WayStop, way};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };

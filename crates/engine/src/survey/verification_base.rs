@@ -4,6 +4,7 @@ use super::verified_code::{verified_code, verified_part};
 use super::{Error, Reader, Sight};
 use orch_base::Digest;
 use orch_core::config::Config;
+use orch_core::decide::CodeBase;
 use orch_core::verification::{FoundBy, VerifiedBase, VerifyTable};
 use orch_git::CodeQuestion;
 
@@ -55,17 +56,7 @@ impl Reader {
             let Ok(found) = snapshot.base_here(&question, store, &code)? else {
                 return Ok(None);
             };
-            let commit = match found.by {
-                FoundBy::Branch => found.commit,
-                FoundBy::Create => {
-                    let log = sight.task.transcript_path();
-                    let changes = store.history().changes_of(head, &log)?;
-                    match changes.last() {
-                        Some(created) => store.history().visit(*created)?.parents.first().copied(),
-                        None => None,
-                    }
-                }
-            };
+            let commit = self.begin_of(sight, &found, head)?;
             let Some(commit) = commit else {
                 return Ok(None);
             };
@@ -78,5 +69,29 @@ impl Reader {
                 by: found.by,
             }))
         })
+    }
+
+    /// The commit with which the commits of a task begin: the base of its branch, or the parent of the commit that created
+    /// the task. `None` if there is none. Returns an error if git cannot be read.
+    pub(super) fn begin_of(
+        &self,
+        sight: &Sight,
+        found: &CodeBase,
+        head: Digest,
+    ) -> Result<Option<Digest>, Error> {
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
+        match found.by {
+            FoundBy::Branch => Ok(found.commit),
+            FoundBy::Create => {
+                let log = sight.task.transcript_path();
+                let changes = store.history().changes_of(head, &log)?;
+                match changes.last() {
+                    Some(created) => Ok(store.history().visit(*created)?.parents.first().copied()),
+                    None => Ok(None),
+                }
+            }
+        }
     }
 }
