@@ -307,11 +307,12 @@ fn calls(file: &str, command: &str) -> Vec<bool> {
     calls
 }
 
-/// What no story shows: a server and an executor that answers are started by tests of their own, and what a hook of git
+/// What no story shows: a server, an executor that answers and an editor are started by tests of their own, and what a hook of git
 /// cannot do is no reason to refuse a commit.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("serve", "a success"),
     ("generate", "a success"),
+    ("review", "a success"),
     ("hook prepare-commit-msg", "a refusal"),
     ("hook commit-msg", "a refusal"),
 ];

@@ -43,6 +43,7 @@ pub mod repl;
 mod report;
 pub mod resolve;
 pub mod resume;
+pub mod review;
 pub mod rollback;
 pub mod run;
 pub mod runs;
@@ -99,6 +100,7 @@ pub(super) fn run(
         Some(Command::Board(args)) => board::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
+        Some(Command::Review(args)) => review::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),
         Some(Command::Next(args)) => next::run(&args, context, ui),
         Some(Command::Verify(args)) => verify::run(&args, context, ui),

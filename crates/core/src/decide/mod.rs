@@ -57,6 +57,7 @@ mod wanted_code;
 mod way;
 mod ways_out;
 mod writer;
+mod written_verdict;
 
 pub use activity::{
     accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
@@ -130,3 +131,4 @@ pub use way::{WayState, WayStop, way};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };
+pub use written_verdict::{WrittenVerdict, asked_verdict, rule_by};

@@ -4,7 +4,7 @@ use super::orders::{Order, Orders, usable_state};
 use super::preflight::refuse_link;
 use crate::survey::{Error, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
-use orch_core::decide::{self, FileWriter, Stamp};
+use orch_core::decide::{FileWriter, Stamp};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use std::io::Write as _;
@@ -32,15 +32,16 @@ impl Orders<'_> {
         order: &Order,
         stamp: &Stamp,
     ) -> Result<Option<WrittenDecision>, Error> {
-        let Some(ruling) = order.ruling() else {
+        if !order.is_ruling() {
             return Ok(None);
-        };
+        }
         let sight = self.reader.look(task)?;
         refuse_link(self.reader, &sight)?;
         let state = usable_state(&sight)?;
-        let facts = &sight.observed.facts;
-        let ruled = decide::rule_on(sight.workflow(), &state, facts, ruling, stamp)?;
-        let Some(draft) = ruled.draft else {
+        let Some(ruled) = order.ruled(&sight, &state, stamp) else {
+            return Ok(None);
+        };
+        let Some(draft) = ruled?.draft else {
             return Ok(None);
         };
         let path = task.file(&draft.path)?;
