@@ -168,7 +168,11 @@ impl Review<'_> {
             }
             problems.iter().for_each(|problem| self.ui.finding(problem));
             let answer = self.ui.ask("edit it again? [Y/n] ");
-            if !answer.is_some_and(|answer| !answer.to_lowercase().starts_with('n')) {
+            let is_left = match answer {
+                Some(answer) => answer.to_lowercase().starts_with('n'),
+                None => true,
+            };
+            if is_left {
                 self.tell_kept();
                 return Ok(None);
             }
