@@ -385,11 +385,12 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 40] = [
+    const FREE: [&str; 41] = [
         "also",
         "at",
         "base",
         "brief",
+        "brief_text",
         "command",
         "commit",
         "count",

@@ -81,7 +81,7 @@ pub use rank::{TaskRank, sort};
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use source_place::SourcePlace;
-pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
+pub use status::{PhaseCount, Status, StatusForm, TaskFlags, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use text::{next_step, standing, suggestions};

@@ -1,7 +1,7 @@
 //! The tasks of all branches and work trees, each once, where it is furthest.
 
 use super::columns::{heading, to_do};
-use super::{TaskLinks, is_trouble, marked, run_line, short};
+use super::{BoardFilter, is_trouble, marked, run_line, served_link, short};
 use crate::explain::substate_text;
 use crate::layout::counted;
 use crate::{Everywhere, PlaceView, TaskEverywhere};
@@ -70,7 +70,7 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
     let at = &task.whereabouts;
     let is_here = here.is_some_and(|here| here.place == at.place);
     let link = if is_here {
-        TaskLinks::Served.to(&status.task.id)
+        Some(served_link(&status.task.id, &BoardFilter::default()))
     } else {
         None
     };
