@@ -78,7 +78,7 @@ pub(super) fn to_do(status: &TaskStatus) -> Markup {
 }
 
 /// What is wrong with a task, and what else should be seen at once.
-fn flags(status: &TaskStatus) -> Markup {
+pub(super) fn flags(status: &TaskStatus) -> Markup {
     let attempt = status.task.attempt;
     let words = status.flags.words();
     html! {
@@ -256,10 +256,17 @@ impl Column<'_> {
     }
 }
 
+/// The tasks that say what is searched for, whoever must act.
+fn found<'a>(page: &BoardPage<'a>) -> Vec<&'a TaskStatus> {
+    let tasks = page.status.tasks.iter().map(AsRef::as_ref);
+    tasks
+        .filter(|task: &&TaskStatus| page.filter.has_text(task))
+        .collect()
+}
+
 /// The number of tasks for which each owner must act; on a server, buttons of the form that filters.
 fn owners(page: &BoardPage<'_>) -> Markup {
-    let searched = |task: &&Box<TaskStatus>| page.filter.has_text(task);
-    let tasks: Vec<&Box<TaskStatus>> = page.status.tasks.iter().filter(searched).collect();
+    let tasks = found(page);
     html! {
         ul.owners {
             @if page.served.is_some() { (chip(page, None, tasks.len())) }
@@ -292,9 +299,8 @@ fn chip(page: &BoardPage<'_>, owner: Option<Owner>, count: usize) -> Markup {
 
 /// What can be done with the whole board of a server: to decide what waits, and to create a task.
 fn actions(page: &BoardPage<'_>, served: ServedBoard<'_>) -> Markup {
-    let waits =
-        |task: &&Box<TaskStatus>| task.duty.owner == Owner::Human && page.filter.has_text(task);
-    let waiting = page.status.tasks.iter().filter(waits).count();
+    let tasks = found(page).into_iter();
+    let waiting = tasks.filter(|task| task.duty.owner == Owner::Human).count();
     html! {
         div.actions {
             @if served.rights.may_order() {

@@ -1,6 +1,6 @@
 //! The tasks of all branches and work trees, each once, where it is furthest.
 
-use super::columns::{heading, to_do};
+use super::columns::{flags, heading, to_do};
 use super::{BoardFilter, is_trouble, marked, run_line, served_link, short};
 use crate::explain::substate_text;
 use crate::layout::counted;
@@ -75,7 +75,7 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
         None
     };
     html! {
-        li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) {
+        li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) data-owner=(status.duty.owner.as_str()) {
             (heading(status, link.as_deref(), now))
             p.card-more {
                 strong { (status.task.phase()) } (substate_text(status.task.substate.as_ref())) " in " bdi.mono { (at.place) }
@@ -83,6 +83,7 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
                 @if at.behind > 0 { ", older in " (at.behind) }
             }
             (to_do(status))
+            (flags(status))
             @if let Some(question) = &task.question { p.card-more { bdi { (marked(&question.title)) } } }
             @if !at.disagreeing.is_empty() {
                 p.card-more.warn { "other steps in: " bdi.mono { (at.disagreeing.join(", ")) } }
