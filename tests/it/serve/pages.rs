@@ -414,6 +414,16 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
             && !mine.contains("/t/run\""),
         "{mine}"
     );
+    let agents = page(&server, &server.agent);
+    assert!(
+        agents.contains("signed in with the token of agents"),
+        "{agents}"
+    );
+    assert_eq!(
+        (orders(&agents), agents.contains("WHY")),
+        (0, false),
+        "{agents}"
+    );
     // What waits for a person is reached one after the other, with the filter of the board.
     let led = |server: &Server| {
         let answer = server.send(
@@ -436,16 +446,6 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
         shown.body.contains("decision 1 of 1") && shown.body.contains("href=\"/?q=t\""),
         "{}",
         shown.body
-    );
-    let agents = page(&server, &server.agent);
-    assert!(
-        agents.contains("signed in with the token of agents"),
-        "{agents}"
-    );
-    assert_eq!(
-        (orders(&agents), agents.contains("WHY")),
-        (0, false),
-        "{agents}"
     );
     let reads = Server::start(&world, &["--read-only"]);
     let shown = page(&reads, &reads.person);
