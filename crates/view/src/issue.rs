@@ -122,7 +122,8 @@ fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
     Some(shorten(&text, LONGEST))
 }
 
-fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
+/// An issue for people, with its place in the file that has it.
+pub(super) fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
     let none = Map::new();
     let members = issue.value.as_object().unwrap_or(&none);
     let message = match issue.value.as_str() {

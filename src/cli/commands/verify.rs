@@ -116,6 +116,40 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     })
 }
 
+/// Runs the verifications of HEAD and records nothing. Returns none if its settings have none.
+pub(super) fn of_head(
+    trust: bool,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Vec<VerificationLine>, Failure> {
+    threads::require(threads::FEW)?;
+    let workspace = context.workspace(ui)?;
+    let writer = context.writer(&workspace);
+    if trust {
+        writer
+            .authority()
+            .refuse_agent(&["orch", "ci", "--verify", "--trust-once"])?;
+    }
+    let plan = match drive::plan_verifications(&writer, None, &[], true) {
+        Err(error) if error.code() == Code::VerificationUnknown => return Ok(Vec::new()),
+        plan => plan?,
+    };
+    let options = VerifyOptions {
+        trust,
+        ..VerifyOptions::default()
+    };
+    let mut answer = Verifications {
+        repository: workspace.reader().repository()?,
+        task: None,
+        commit: plan.head.to_string(),
+        uncommitted: plan.uncommitted,
+        verifications: Vec::new(),
+        transitions: Vec::new(),
+    };
+    carry_out(&writer, &plan, &options, &mut answer, context, ui)?;
+    Ok(answer.verifications)
+}
+
 /// Runs what is planned, one after the other, and adds to the answer what it gave.
 fn carry_out(
     writer: &Writer<'_>,

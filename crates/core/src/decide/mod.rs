@@ -103,7 +103,7 @@ pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, noted, refute, replay};
 pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS, WORK_KEYS, json_values};
-pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, is_verdict, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,
@@ -111,7 +111,7 @@ pub use run::{
     Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use scope::named_pattern;
-pub use send_back::{QuotedIssue, SendBack};
+pub use send_back::{QuotedIssue, SendBack, issues};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath,

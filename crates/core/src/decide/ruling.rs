@@ -677,7 +677,8 @@ enum Choices {
 }
 
 /// Whether the files of an artifact are verdicts, as its schema says.
-pub(super) fn is_verdict(artifact: &Artifact) -> bool {
+#[must_use]
+pub fn is_verdict(artifact: &Artifact) -> bool {
     let schema = artifact.schema.as_ref().and_then(SchemaText::value);
     schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
 }

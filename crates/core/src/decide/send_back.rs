@@ -1,10 +1,12 @@
 //! Why a task was sent back to its phase: the reason of the step, and what the verdict behind it objects to.
 
-use super::derive::SeenArtifact;
+use super::derive::{SeenArtifact, look};
 use super::evaluation::Evaluation;
+use super::order::current;
 use super::scope::TaskScope;
 use super::verified::TaskVerifications;
-use super::{Evidence, FileFact, HistoryEntry, Kind};
+use super::{Evidence, Facts, FileFact, HistoryEntry, Kind, State};
+use crate::workflow::Workflow;
 use orch_base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
 
@@ -130,6 +132,26 @@ impl Evaluation<'_> {
     }
 }
 
+/// What all verdicts and reports of a task object to, as they lie there, whether they count or not; for whoever reads
+/// them. Empty if the record names no phase of the workflow.
+#[must_use]
+pub fn issues(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<QuotedIssue> {
+    let state = &*state.under_own_names(workflow);
+    let Ok(phase) = current(workflow, state) else {
+        return Vec::new();
+    };
+    let all = look(workflow, state, &phase.id, facts);
+    let attempt = state.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, &all, state, &phase.id, attempt, facts);
+    let mut found: Vec<QuotedIssue> = Vec::new();
+    for seen in &all {
+        for value in issues_in(seen, &seen.files, &scope) {
+            found.push(quoted(seen, value, &found));
+        }
+    }
+    found
+}
+
 /// Whether a step rests on a file as it is now.
 fn rested_on(entry: &HistoryEntry, file: &FileFact) -> bool {
     let Some(digest) = file.digest.map(|digest| digest.to_string()) else {
@@ -149,7 +171,12 @@ fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'
         .copied()
         .filter(|file| rested_on(entry, file))
         .collect();
-    let Some(Value::Array(values)) = scope.fact_of(seen, &files, ISSUES) else {
+    issues_in(seen, &files, scope)
+}
+
+/// What these files of an artifact object to; nothing if they are not valid or have no such fact.
+fn issues_in(seen: &SeenArtifact<'_>, files: &[&FileFact], scope: &TaskScope<'_>) -> Vec<Value> {
+    let Some(Value::Array(values)) = scope.fact_of(seen, files, ISSUES) else {
         return Vec::new();
     };
     // An expression cannot join lists that are inside other values, so a list in the list counts as its items.

@@ -4,6 +4,7 @@
 mod board;
 mod everywhere;
 mod happenings;
+mod pull_request;
 mod runs;
 mod tasks;
 
@@ -11,6 +12,7 @@ mod tasks;
 pub use board::{GatheredTasks, TaskDetail, WantedPages, board};
 pub use everywhere::{TaskFilter, everywhere};
 pub use happenings::{happenings, transition_lines};
+pub use pull_request::{described_tasks, tasks_of_range};
 pub use runs::run_line;
 pub use tasks::{
     answers_of_each, duplicates, named, named_or_all, repository, sorted, unread_status,

@@ -63,6 +63,7 @@ pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
+pub(crate) use subject::issue_place;
 pub(crate) use writers::OutputsNow;
 
 use known::KnownLooks;
