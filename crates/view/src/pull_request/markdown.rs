@@ -1,7 +1,7 @@
 //! What is described, as a heading and folded parts in Markdown.
 
 use super::foreign::{code, inline, list, quotation};
-use super::part::Part;
+use super::part::TextPart;
 use super::{DescribedFile, DescribedGround, DescribedVerification, TaskDescription};
 use crate::ci::CiPart;
 use crate::layout::{below, counted};
@@ -26,7 +26,7 @@ pub(super) fn described_findings(
     passed: bool,
     examined: &[CiPart],
     findings: &[Finding],
-) -> (String, Vec<Part>) {
+) -> (String, Vec<TextPart>) {
     let said = if passed {
         "Nothing speaks against these commits."
     } else {
@@ -64,13 +64,13 @@ pub(super) fn described_findings(
     let mut parts = Vec::new();
     if !body.is_empty() {
         let summary = format!("<b>Findings</b>: {}", findings.len());
-        parts.push(Part::open(summary, body));
+        parts.push(TextPart::open(summary, body));
     }
     (heading, parts)
 }
 
 /// The heading and the parts of a task.
-pub(super) fn described_task(task: &TaskDescription) -> (String, Vec<Part>) {
+pub(super) fn described_task(task: &TaskDescription) -> (String, Vec<TextPart>) {
     (heading(task), parts(task))
 }
 
@@ -92,12 +92,16 @@ fn heading(task: &TaskDescription) -> String {
     )
 }
 
-fn parts(task: &TaskDescription) -> Vec<Part> {
-    let mut parts = vec![Part::plain(what(task))];
+fn parts(task: &TaskDescription) -> Vec<TextPart> {
+    let mut parts = Vec::new();
+    let said = what(task);
+    if !said.is_empty() {
+        parts.push(TextPart::plain(said));
+    }
     let place = task.task.path.as_str();
     let mut add = |summary: String, body: String| {
         if !body.is_empty() {
-            parts.push(Part::folded(summary, body));
+            parts.push(TextPart::folded(summary, body));
         }
     };
     add("<b>Why</b>: the brief".to_owned(), why(task));
@@ -129,7 +133,7 @@ fn parts(task: &TaskDescription) -> Vec<Part> {
     );
     if !(task.orders.is_empty() && task.waived.is_empty()) {
         let summary = format!("<b>Ordered by people</b>: {}", task.orders.len());
-        parts.push(Part::open(summary, orders(task)));
+        parts.push(TextPart::open(summary, orders(task)));
     }
     let grounds: String = task.rests_on.iter().map(ground).collect();
     let heading = if task.approved {
@@ -138,12 +142,12 @@ fn parts(task: &TaskDescription) -> Vec<Part> {
         "<b>What an approval would rest on</b>"
     };
     if !grounds.is_empty() {
-        parts.push(Part::folded(heading.to_owned(), grounds));
+        parts.push(TextPart::folded(heading.to_owned(), grounds));
     }
     let steps: String = task.steps.iter().map(step).collect();
     if !steps.is_empty() {
         let summary = format!("<b>History</b>: {}", counted(task.steps.len(), "step"));
-        parts.push(Part::folded(summary, steps));
+        parts.push(TextPart::folded(summary, steps));
     }
     parts
 }

@@ -18,7 +18,7 @@ use markdown::{described_findings, described_task};
 use orch_base::{Digest, Place};
 use orch_core::decide::{Derived, HistoryEntry, Kind, QuotedIssue, is_person_order, is_verdict};
 use orch_core::workflow::{Artifact, Format};
-use part::{Part, fitted};
+use part::{TextPart, fitted};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ pub struct ReadFile<'a> {
 
 /// What files of an artifact are for whoever reviews.
 #[derive(PartialEq, Eq)]
-enum Role {
+enum DescribedRole {
     Brief,
     Verdict,
     Report,
@@ -175,7 +175,7 @@ enum Role {
     Document,
 }
 
-impl Role {
+impl DescribedRole {
     fn of(artifact: &Artifact) -> Self {
         if is_verdict(artifact) {
             Self::Verdict
@@ -221,12 +221,12 @@ impl PullRequest {
 impl PullRequestText {
     fn new(
         marked: &str,
-        first: Option<(String, Vec<Part>)>,
+        first: Option<(String, Vec<TextPart>)>,
         tasks: &[TaskDescription],
         limit: usize,
     ) -> Self {
         let marker = format!("<!-- orch:{marked} -->");
-        let mut described: Vec<(String, Vec<Part>)> = first.into_iter().collect();
+        let mut described: Vec<(String, Vec<TextPart>)> = first.into_iter().collect();
         if tasks.is_empty() {
             described.push((
                 "No task of orch has changed here.\n\n".to_owned(),
@@ -262,10 +262,10 @@ impl TaskDescription {
     pub fn of(read: &DescribedTask<'_>) -> Self {
         let subject = &read.subject;
         let decision = subject.decision;
-        let with_role = |role: Role| -> Vec<DescribedFile> {
+        let with_role = |role: DescribedRole| -> Vec<DescribedFile> {
             let files = read.files.iter();
             files
-                .filter(|file| Role::of(file.artifact) == role)
+                .filter(|file| DescribedRole::of(file.artifact) == role)
                 .map(|file| DescribedFile::of(file, read))
                 .collect()
         };
@@ -279,11 +279,11 @@ impl TaskDescription {
         Self {
             task: TaskView::of(decision, subject.title, &subject.path),
             duty: DutyView::of(subject),
-            brief: with_role(Role::Brief),
-            documents: with_role(Role::Document),
-            verdicts: with_role(Role::Verdict),
+            brief: with_role(DescribedRole::Brief),
+            documents: with_role(DescribedRole::Document),
+            verdicts: with_role(DescribedRole::Verdict),
             verifications: read.verifications.clone(),
-            reports: with_role(Role::Report),
+            reports: with_role(DescribedRole::Report),
             orders: orders.map(|entry| step(entry)).collect(),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             approved: decision.is_done(),

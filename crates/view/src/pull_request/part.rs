@@ -7,7 +7,7 @@ use crate::layout::counted;
 const NOTE: usize = 40;
 
 /// A part of a text.
-pub(super) struct Part {
+pub(super) struct TextPart {
     /// The line that is seen when it is folded; `None` if it is not folded.
     summary: Option<String>,
     is_open: bool,
@@ -15,7 +15,7 @@ pub(super) struct Part {
     body: String,
 }
 
-impl Part {
+impl TextPart {
     /// One that is not folded.
     pub(super) fn plain(body: String) -> Self {
         Self {
@@ -44,18 +44,19 @@ impl Part {
 
     /// Its text with this body.
     fn framed(&self, body: &str) -> String {
+        let body = body.trim_end_matches('\n');
         let Some(summary) = &self.summary else {
-            return format!("{body}\n");
+            return format!("{body}\n\n");
         };
         let open = if self.is_open { " open" } else { "" };
-        format!("<details{open}><summary>{summary}</summary>\n\n{body}\n</details>\n\n")
+        format!("<details{open}><summary>{summary}</summary>\n\n{body}\n\n</details>\n\n")
     }
 }
 
 /// The text of what is described, each with a heading and its parts, and the marker as its last line, in at most `limit`
 /// characters; and whether anything was cut.
 pub(super) fn fitted(
-    mut described: Vec<(String, Vec<Part>)>,
+    mut described: Vec<(String, Vec<TextPart>)>,
     marker: &str,
     limit: usize,
 ) -> (String, bool) {
