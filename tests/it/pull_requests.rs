@@ -108,3 +108,82 @@ fn a_description_says_everything_and_does_nothing() {
         "src/a.rs:3"
     );
 }
+
+/// Lines that a host folds are not scrolled: it folds what `.gitattributes` calls generated.
+fn lines_to_scroll(world: &World) -> usize {
+    let changed = world.git(&["diff", "--numstat", "main...HEAD", "--", "tasks/"]);
+    let mut lines = 0;
+    for line in changed.lines() {
+        let mut words = line.split('\t');
+        let added = words.next().and_then(|number| number.parse::<usize>().ok());
+        let path = words.nth(1).expect("a path");
+        let folded = world.git(&["check-attr", "linguist-generated", "--", path]);
+        if !folded.trim_end().ends_with(": set") {
+            lines += added.expect("a text");
+        }
+    }
+    lines
+}
+
+/// How many commits of a branch are steps.
+fn commits_of_orch(world: &World) -> usize {
+    let log = world.git(&["log", "--format=%H", "--grep=^Orch-Kind:", "main..HEAD"]);
+    log.lines().count()
+}
+
+impl World {
+    /// A branch for a small fix, in a repository whose steps share commits; the plan is written before the task is created.
+    fn small_fix() -> Self {
+        let world = Self::ready();
+        let settings = world.read("orch.toml");
+        let settings = settings.replace("#commit = \"each\"", "commit = \"batch\"");
+        assert!(settings.contains("\ncommit = \"batch\""), "{settings}");
+        world.write("orch.toml", settings);
+        world.write("src/login.rs", "allow\n");
+        world.commit("the project");
+        world.git(&["switch", "-qc", "task/t"]);
+        world.plan("t", 1);
+        world.orch(&["new", "t", "--title", "Login"]).succeeds();
+        assert_eq!(world.phase("t"), "plan_review");
+        world
+    }
+
+    fn fix(&self) {
+        self.write("src/login.rs", "refuse\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        self.git(&["add", "src"]);
+        self.git(&["commit", "-qm", "Fix", "-m", "Orch-Task: t"]);
+    }
+}
+
+#[test]
+fn a_small_fix_is_little_to_read() {
+    // Whoever works alone gives three verdicts: an order takes along what is due before and after it.
+    let world = World::small_fix();
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "codegen");
+    world.fix();
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "test");
+    world.tests("t", 0, 1);
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    assert_eq!(commits_of_orch(&world), 4);
+    let lines = lines_to_scroll(&world);
+    assert!(lines <= 60, "{lines}");
+    world
+        .orch(&["ci", "--range", "main..HEAD"])
+        .succeeds()
+        .reports("ok     audit --strict");
+    // Or skips the reviews.
+    let world = World::small_fix();
+    world.fix();
+    let skip = ["next", "t", "--to", "test", "--override", "nine lines"];
+    world.orch(&skip).succeeds();
+    world.tests("t", 0, 1);
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "done");
+    assert_eq!(commits_of_orch(&world), 3);
+    let lines = lines_to_scroll(&world);
+    assert!(lines <= 60, "{lines}");
+    world.orch(&["audit", "--strict"]).succeeds();
+}

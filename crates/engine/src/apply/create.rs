@@ -7,6 +7,7 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
 use super::record_files::Records;
+use super::taken_along::steps_after;
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, Place};
 use orch_core::decide::Recorded;
@@ -102,15 +103,17 @@ impl Create<'_> {
             .apply(std::slice::from_ref(&task), false, &|sight| {
                 refuse_existing(sight)?;
                 note.replace(imported(sight));
-                Ok(self.reader.settled(
-                    sight,
-                    vec![creation(
-                        sight,
-                        adopted,
-                        new.title,
-                        &self.authority.stamp(),
-                    )?],
-                ))
+                let stamp = self.authority.stamp();
+                let created = creation(sight, adopted, new.title, &stamp)?;
+                let after = match self.reader.settings.batches() {
+                    true => {
+                        let facts = &sight.observed.facts;
+                        steps_after(sight.workflow(), facts, &created.state, &stamp)
+                    }
+                    false => Vec::new(),
+                };
+                let steps = std::iter::once(created).chain(after).collect();
+                Ok(self.reader.settled(sight, steps))
             });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {

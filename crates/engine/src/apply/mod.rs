@@ -28,6 +28,7 @@ mod results;
 mod ruled;
 mod split;
 mod suggestion;
+mod taken_along;
 
 pub use advance::{Advance, AdvancePlan, Applied, AppliedStep, TaskOutcome};
 pub use authority::Authority;

@@ -265,15 +265,21 @@ impl Orders<'_> {
         } else {
             self.authority.stamp_of(&order.step(task))?
         };
+        let until = self.phase_ahead(task, order, &stamp)?;
         let written = if dry_run {
             None
         } else {
-            self.write_decision(task, order, &stamp)?
+            self.write_decision(task, order, &stamp, until.as_ref())?
         };
         let taken = RefCell::new(None);
         let outcomes = self
             .advance
-            .apply(std::slice::from_ref(task), dry_run, &|sight| {
+            .apply(std::slice::from_ref(task), dry_run, &|looked| {
+                let ahead = until
+                    .as_ref()
+                    .and_then(|until| self.ahead(looked, &stamp, Some(until)));
+                let (mut steps, ahead) = ahead.unzip();
+                let sight = ahead.as_ref().unwrap_or(looked);
                 let state = usable_state(sight)?;
                 let undone = if matches!(order, Order::Undo { .. }) {
                     Some(self.last_order(sight)?)
@@ -282,9 +288,14 @@ impl Orders<'_> {
                 };
                 let (transition, facts) =
                     order.transition(sight, &state, &stamp, undone.as_ref(), dry_run)?;
-                let state = decide::apply(sight.workflow(), &state, &facts, &transition, &stamp);
+                let workflow = sight.workflow();
+                let state = decide::apply(workflow, &state, &facts, &transition, &stamp);
                 taken.replace(undone);
-                Ok(self.reader.settled(sight, vec![Step { transition, state }]))
+                let steps = steps.get_or_insert_default();
+                let after = self.steps_after_order(order, workflow, &facts, (&state, &stamp));
+                steps.push(Step { transition, state });
+                steps.extend(after);
+                Ok(self.reader.settled(looked, std::mem::take(steps)))
             });
         let applied = outcomes.and_then(first_applied).map(|mut applied| {
             applied

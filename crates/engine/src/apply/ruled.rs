@@ -3,7 +3,7 @@
 use super::orders::{Order, Orders, usable_state};
 use super::preflight::refuse_link;
 use crate::survey::{Error, Sight, TaskRef};
-use orch_base::{Code, Diagnostic, Hint, RepoPath};
+use orch_base::{Code, Diagnostic, Hint, PhaseId, RepoPath};
 use orch_core::decide::{self, FileWriter, Stamp};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
@@ -23,20 +23,24 @@ pub(super) struct WrittenDecision {
 }
 
 impl Orders<'_> {
-    /// Writes the file with which an order decides; `None` if a file already decides so, or the order needs
-    /// none. What it replaces is kept beside it, unless HEAD has it. Returns an error if there is nothing to
+    /// Writes the file with which an order decides, in the phase `until` if the task only comes there by steps that are due;
+    /// `None` if a file already decides so, or the order needs none. What it replaces is kept beside it, unless HEAD has it. Returns an error if there is nothing to
     /// decide, or the file cannot be written.
     pub(super) fn write_decision(
         &self,
         task: &TaskRef,
         order: &Order,
         stamp: &Stamp,
+        until: Option<&PhaseId>,
     ) -> Result<Option<WrittenDecision>, Error> {
         let Some(ruling) = order.ruling() else {
             return Ok(None);
         };
-        let sight = self.reader.look(task)?;
+        let mut sight = self.reader.look(task)?;
         refuse_link(self.reader, &sight)?;
+        if let Some((_, ahead)) = until.and_then(|until| self.ahead(&sight, stamp, Some(until))) {
+            sight = ahead;
+        }
         let state = usable_state(&sight)?;
         let facts = &sight.observed.facts;
         let ruled = decide::rule_on(sight.workflow(), &state, facts, ruling, stamp)?;

@@ -61,6 +61,7 @@ pub use setup::{Purpose, start_directory};
 pub use sight::{KeptKey, Look, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
+pub(crate) use code::facts_after;
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
 pub(crate) use subject::issue_place;
