@@ -59,7 +59,7 @@ fn a_description_says_everything_and_does_nothing() {
     is_harmless(&text, "<!-- orch:t -->");
     for said in [
         "> Version 1.",
-        "<b>Why</b>: the brief",
+        "<b>Why</b>",
         "- src/a.rs – cc @\u{200b}org/team",
         "code review approved",
         "- **minor**: a <\u{200b}/details> name (`src/a.rs:3`)",

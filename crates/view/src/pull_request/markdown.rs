@@ -104,7 +104,7 @@ fn parts(task: &TaskDescription) -> Vec<TextPart> {
             parts.push(TextPart::folded(summary, body));
         }
     };
-    add("<b>Why</b>: the brief".to_owned(), why(task));
+    add("<b>Why</b>".to_owned(), why(task));
     add("<b>Plan</b>".to_owned(), documents(task));
     let verdicts: Vec<String> = task
         .verdicts
