@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -124,6 +124,12 @@ formats: ## The tests of git in repositories of git 3's formats: SHA-256 and ref
 
 build:
 	$(CARGO) build --release
+
+dist: ## The files of a release, in target/dist: archive, wheel, SBOM, installer, sums (needs python3)
+	packaging/dist.sh
+
+dist-test: ## Install these files in an empty root and play the demo there (needs root and debootstrap)
+	packaging/dist-test.sh
 
 MAN ?= $(HOME)/.local/share/man/man1
 install: ## Install the orch binary, and its manual pages below MAN
