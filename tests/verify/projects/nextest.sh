@@ -11,10 +11,10 @@ make_project() {
     printf '[profile.ci.junit]\npath = "junit.xml"\n' >.config/nextest.toml
     printf 'target\n' >.gitignore
     cargo generate-lockfile --offline -q
-    in_place=(cargo nextest run --workspace --profile ci --locked)
+    in_place=(cargo nextest run --workspace --profile ci --locked --no-fail-fast)
     begin <<'X'
 [verify.tests]
-command = ["cargo", "nextest", "run", "--workspace", "--profile", "ci", "--locked"]
+command = ["cargo", "nextest", "run", "--workspace", "--profile", "ci", "--locked", "--no-fail-fast"]
 report = ["target/nextest/ci/junit.xml"]
 keep = ["/target"]
 protect = ["tests/**", ".config/nextest.toml"]

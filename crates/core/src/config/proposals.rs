@@ -49,7 +49,8 @@ const TOOLS: [TestTool; 13] = [
         name: "cargo",
         found: |files| files.has("Cargo.toml") && files.nextest.contains(".junit]"),
         lines: &[
-            "command = [\"cargo\", \"nextest\", \"run\", \"--workspace\", \"--profile\", \"ci\", \"--locked\"]",
+            "# With the first failure, nextest ends what it has not begun: those tests would be missing.",
+            "command = [\"cargo\", \"nextest\", \"run\", \"--workspace\", \"--profile\", \"ci\", \"--locked\", \"--no-fail-fast\"]",
             "report = [\"target/nextest/ci/junit.xml\"]",
             "keep = [\"/target\"]",
             "protect = [\"tests/**\", \"**/tests/**\", \".config/nextest.toml\"]",
