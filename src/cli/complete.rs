@@ -10,6 +10,7 @@ pub(super) use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
 use orch_base::Code;
+use orch_core::decide::{Recorded, lost_tests};
 use orch_engine::drive::{self, Standstill};
 use orch_engine::survey::{Caller, Loaded, TaskRef, Workspace};
 use orch_git::Environment;
@@ -33,6 +34,8 @@ enum Named {
     Root,
     /// A task, or one of its artifacts after it.
     Artifact,
+    /// A test that is lost in the task.
+    LostTest,
     /// A task, or answers to its question after it.
     Answer,
     Command,
@@ -41,7 +44,7 @@ enum Named {
 }
 
 /// What the arguments name, by their ids in the command line.
-const ARGUMENTS: [(&str, Named); 16] = [
+const ARGUMENTS: [(&str, Named); 17] = [
     ("task", Named::Task),
     ("task_in_use", Named::Task),
     ("tasks", Named::Task),
@@ -55,6 +58,7 @@ const ARGUMENTS: [(&str, Named); 16] = [
     ("root", Named::Root),
     ("names", Named::Artifact),
     ("artifact", Named::Artifact),
+    ("lost", Named::LostTest),
     ("words", Named::Answer),
     ("page", Named::Command),
     ("topic", Named::Topic),
@@ -222,6 +226,7 @@ impl Line {
             Named::Artifact => {
                 task.map_or_else(|| self.tasks(&tasks), |task| artifacts(&workspace, task))
             }
+            Named::LostTest => task.map_or_else(Vec::new, |task| lost(&workspace, task)),
             Named::Answer => {
                 task.map_or_else(|| self.tasks(&tasks), |task| answers(&workspace, task))
             }
@@ -323,6 +328,18 @@ fn artifacts(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> 
         .collect()
 }
 
+fn lost(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
+    let Ok(sight) = workspace.look(task) else {
+        return Vec::new();
+    };
+    let Recorded::Known(state) = &sight.recorded else {
+        return Vec::new();
+    };
+    let lost = lost_tests(sight.workflow(), state, &sight.observed.facts, "*");
+    let tests = lost.into_iter().flatten().flat_map(|(_, tests)| tests);
+    tests.map(CompletionCandidate::new).collect()
+}
+
 /// What may be typed after the task: the keys of its question, each with its values where these are known, or the
 /// actions to pick from.
 fn answers(workspace: &Workspace, task: &TaskRef) -> Vec<CompletionCandidate> {
@@ -384,8 +401,8 @@ fn topics() -> Vec<CompletionCandidate> {
 mod tests {
     use super::*;
 
-    /// What a person invents, or what is a path, a number or a revision.
-    const FREE: [&str; 40] = [
+    /// What a person invents, or what is a path, a number, a revision or a process.
+    const FREE: [&str; 41] = [
         "also",
         "at",
         "base",
@@ -403,6 +420,7 @@ mod tests {
         "html",
         "id",
         "issue",
+        "janitor",
         "limit",
         "lines",
         "listen",

@@ -2,7 +2,7 @@
 
 mod adopt;
 mod agents;
-mod complete;
+pub mod complete;
 mod diff;
 mod everywhere;
 mod files;

@@ -1,5 +1,6 @@
 //! Verifications as a user runs them: on the committed code, recorded, and never green for the wrong reason.
 
+use crate::cli::complete::offered;
 use crate::harness::{Ended, World, project};
 use orch_read::Schema;
 use serde_json::Value;
@@ -177,6 +178,7 @@ fn a_test_that_is_lost_is_confirmed_until_it_is_seen_again() {
         .succeeds()
         .says("1 test that passed at the base is gone: a.fine")
         .says("orch confirm t --lost a.fine --reason WHY");
+    assert_eq!(offered(&world, &["confirm", "t", "--lost", ""]), ["a.fine"]);
     let confirm = |test: &str| world.orch(&["confirm", "t", "--lost", test, "--reason", "renamed"]);
     confirm("b.*")
         .ends(1)

@@ -3,7 +3,7 @@
 use crate::harness::{Ended, World};
 
 /// What `orch` offers a shell for the last of these words.
-fn offered(world: &World, words: &[&str]) -> Vec<String> {
+pub fn offered(world: &World, words: &[&str]) -> Vec<String> {
     let ended = asked(world, "/usr/bin/fish", words).succeeds();
     ended
         .stdout

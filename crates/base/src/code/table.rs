@@ -543,6 +543,10 @@ codes! {
         "A request to `orch serve` has no valid token.",
         "The request has neither an `Authorization: Bearer TOKEN` header nor a cookie, or the tokens have changed.",
         "Open the URL that `orch serve` prints, or send a token from `orch/serve.json` in the git directory.";
+    NoUpstream = "no-upstream", Usage,
+        "The branch has no upstream, so there is nowhere to push.",
+        "`orch verify --push` pushes what it records to the upstream of the branch.",
+        "Run `git branch --set-upstream-to REMOTE/BRANCH`; in CI, `git checkout -B BRANCH origin/BRANCH` sets it.";
     NotAFile = "not-a-file", Finding,
         "A path that should be a file is something else.",
         "It is a pipe, a device, a socket or a directory.",
@@ -579,10 +583,6 @@ codes! {
          an agent in the same turn of a run, wrote both, or nobody saw who wrote the verdict.",
         "Have another person or another turn give the verdict, as the hint says. If nobody saw who wrote it, `orch \
          approve`, a run, or a commit of its own gives it a known writer.";
-    NoUpstream = "no-upstream", Usage,
-        "The branch has no upstream, so there is nowhere to push.",
-        "`orch verify --push` pushes what it records to the upstream of the branch.",
-        "Run `git branch --set-upstream-to REMOTE/BRANCH`; in CI, `git checkout -B BRANCH origin/BRANCH` sets it.";
     NotJunit = "not-junit", Finding,
         "A file is not a JUnit report.",
         "Its root element is neither `testsuites` nor `testsuite`. If orch recognises the format, the finding names \
