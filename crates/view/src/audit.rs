@@ -213,7 +213,7 @@ pub struct AuditCode {
 }
 
 impl AuditReport {
-    /// The envelope of these changes.
+    /// The envelope of these changes. What stands behind their evidence is counted by [`Self::weigh`].
     #[must_use]
     pub fn new(repository: Repository, commits: usize, changes: Vec<AuditedChange>) -> Self {
         let mut counts = BTreeMap::new();
@@ -226,7 +226,7 @@ impl AuditReport {
             loosened: Vec::new(),
             incremental: None,
             counts,
-            vouched: vouched::counts(&changes),
+            vouched: VouchedCounts::new(),
             unvouched: Vec::new(),
             changes,
             reruns: Vec::new(),
@@ -250,7 +250,7 @@ impl AuditReport {
         }
     }
 
-    /// Holds what a verification made or could have made against a level, and counts again what stands behind the evidence.
+    /// Counts what stands behind the evidence, and holds what a verification made or could have made against a level.
     pub fn weigh(&mut self, required: Option<Vouched>) {
         self.vouched = vouched::counts(&self.changes);
         self.unvouched = match required {

@@ -152,14 +152,14 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
 
 /// Removes the checkouts that no process uses.
 fn clean(writer: &Writer<'_>, ui: &Ui) -> Result<ExitCode, Failure> {
-    let (removed, left) = drive::clean_checkouts(writer)?;
-    let bytes: u64 = removed.iter().map(|one| one.bytes).sum();
+    let cleaned = drive::clean_checkouts(writer)?;
+    let bytes: u64 = cleaned.removed.iter().map(|one| one.bytes).sum();
     ui.status(&format!(
         "removed {}, {}",
-        counted(removed.len(), "checkout"),
+        counted(cleaned.removed.len(), "checkout"),
         size(bytes)
     ));
-    for one in left {
+    for one in cleaned.left {
         ui.status(&format!("{} is in use, and stays", one.path.display()));
     }
     Ok(ExitCode::Fine)

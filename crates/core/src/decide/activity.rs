@@ -5,7 +5,7 @@
 
 use super::data::{PatchOp, bound, merge_patch, outside};
 use super::derive::{SeenArtifact, look};
-use super::evaluation::Evaluation;
+use super::evaluation::SeenTask;
 use super::not_enabled::not_enabled;
 use super::rules::computed;
 use super::scope::TaskScope;
@@ -160,17 +160,11 @@ pub fn signalled(
 ) -> Option<Result<Transition, Reason>> {
     let state = &*state.under_own_names(workflow);
     let phase = phase_of(workflow, state).ok()?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let scope = TaskScope::new(
         workflow,
-        &seen,
+        &task.seen,
         state,
         &phase.id,
         state.attempt(&phase.id).max(1),
@@ -303,14 +297,8 @@ fn here(
     reason: &str,
 ) -> Result<Transition, Reason> {
     let phase = phase_of(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let mut transition = Transition::new(Some(phase.id.clone()), phase.id.clone(), kind, reason);
     transition.evidence = evaluation.evidence(&phase.produces);
     Ok(transition)

@@ -4,7 +4,7 @@
 //! has to say yes: one person counts once, and for one team.
 
 use super::derive::SeenArtifact;
-use super::evaluation::Evaluation;
+use super::evaluation::SeenTask;
 use super::order::{refused, why_after, with_why};
 use super::ruling::Rulings;
 use super::{
@@ -349,14 +349,8 @@ pub(super) fn said_again(
     if phase.approvals.is_none() {
         return Err(format!("`{}` does not ask for several approvals", phase.id));
     }
-    let seen = super::derive::look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let why = why_after(&entry.reason, &Detail::Approve(said.clone()).words());
     evaluation
         .rulings()

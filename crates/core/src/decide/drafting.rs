@@ -3,8 +3,7 @@
 //! What is no judgement is filled in: who writes, when, and what is judged. A verdict is never chosen in advance, and
 //! every text begins with `TODO`, which the schema is to refuse: a draft decides nothing.
 
-use super::derive::look;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, SeenTask};
 use super::expect::judged;
 use super::order::{current, refused};
 use super::{ExpectState, Facts, Stamp, State, unknown_artifact};
@@ -40,15 +39,9 @@ pub fn draft(
 ) -> Result<DraftFile, Error> {
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
+    let task = SeenTask::of(workflow, state, facts, phase);
     let drafting = Drafting {
-        evaluation: Evaluation {
-            workflow,
-            state,
-            facts,
-            phase,
-            seen: &seen,
-        },
+        evaluation: task.evaluation(),
         stamp,
     };
     let artifact = match artifact {

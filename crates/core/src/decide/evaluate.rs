@@ -2,8 +2,8 @@
 
 use super::apply::initial_state;
 use super::decision::UNSHALLOW;
-use super::derive::{SeenArtifact, look};
-use super::evaluation::{Evaluation, choice};
+use super::derive::SeenArtifact;
+use super::evaluation::{Evaluation, SeenTask, choice};
 use super::grounds::outdated_in_words;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
@@ -104,22 +104,21 @@ pub fn evaluate(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> Deci
         };
     }
     note_workflow(workflow, state, &mut diagnostics);
-    let seen = look(workflow, state, &phase.id, facts);
-    diagnostics.extend(seen.iter().flat_map(|seen| seen.diagnostics(&facts.place)));
-    for seen in seen
+    let task = SeenTask::of(workflow, state, facts, phase);
+    diagnostics.extend(
+        task.seen
+            .iter()
+            .flat_map(|seen| seen.diagnostics(&facts.place)),
+    );
+    for seen in task
+        .seen
         .iter()
         .filter(|seen| phase.produces.contains(&seen.derived.name))
     {
         let is_expected = !phase.optional.contains(&seen.derived.name);
         diagnostics.extend(seen.not_counted(&facts.place, is_expected));
     }
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let evaluation = task.evaluation();
     let decision = evaluation.decide(diagnostics);
     debug_assert_eq!(
         evaluation.yielded(),
@@ -146,15 +145,8 @@ pub(super) fn yielded(
     if state.is_of_another_format(workflow.digest.format()) {
         return None;
     }
-    let seen = look(workflow, state, &phase.id, facts);
-    Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    }
-    .yielded()
+    let task = SeenTask::of(workflow, state, facts, phase);
+    task.evaluation().yielded()
 }
 
 fn current_phase<'w>(

@@ -1,6 +1,6 @@
 //! Everything that evaluating one task reads, and the questions about it.
 
-use super::derive::{SeenArtifact, last_recorded, recorded_files, seen_of};
+use super::derive::{SeenArtifact, last_recorded, look, recorded_files, seen_of};
 use super::standing::is_spent;
 use super::{BrokenNeed, Choice, Evidence, Facts, RecordVersion, State, WHY};
 use crate::workflow::{Artifact, Owner, Phase, Workflow, tree_name};
@@ -14,6 +14,44 @@ pub(super) struct Evaluation<'a> {
     pub facts: &'a Facts,
     pub phase: &'a Phase,
     pub seen: &'a [SeenArtifact<'a>],
+}
+
+/// A task in one of its phases, with what was seen of its artifacts.
+pub(super) struct SeenTask<'a> {
+    workflow: &'a Workflow,
+    state: &'a State,
+    facts: &'a Facts,
+    phase: &'a Phase,
+    pub seen: Vec<SeenArtifact<'a>>,
+}
+
+impl<'a> SeenTask<'a> {
+    /// Looks at the artifacts of a task as if it were in this phase.
+    pub(super) fn of(
+        workflow: &'a Workflow,
+        state: &'a State,
+        facts: &'a Facts,
+        phase: &'a Phase,
+    ) -> Self {
+        Self {
+            workflow,
+            state,
+            facts,
+            phase,
+            seen: look(workflow, state, &phase.id, facts),
+        }
+    }
+
+    /// What evaluating the task reads.
+    pub(super) fn evaluation(&self) -> Evaluation<'_> {
+        Evaluation {
+            workflow: self.workflow,
+            state: self.state,
+            facts: self.facts,
+            phase: self.phase,
+            seen: &self.seen,
+        }
+    }
 }
 
 impl Evaluation<'_> {

@@ -4,8 +4,7 @@
 //! one of the texts that `names` of the workflow yields, or if a person has confirmed it. A confirmation holds until a later
 //! run sees the test again.
 
-use super::derive::look;
-use super::evaluation::{Evaluation, choice};
+use super::evaluation::{SeenTask, choice};
 use super::order::{current, given, refused, with_why};
 use super::verified::{TaskVerifications, counted, listed};
 use super::{Choice, Facts, Kind, State, Transition, WHY};
@@ -56,14 +55,8 @@ pub fn lost_tests(
 ) -> Result<LostTests, Error> {
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let all = evaluation.verifications().all_lost();
     let has_name = all.values().flatten().any(|test| test == text);
     let mut found = LostTests::new();
@@ -125,14 +118,8 @@ pub fn confirm_lost(
 ) -> Result<Transition, Error> {
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let verifications = evaluation.verifications();
     let all = verifications.all_lost();
     for (name, tests) in tests {

@@ -3,8 +3,7 @@
 //! The files at the start of an action are not kept, and the action may have changed them since. So the parts
 //! of a guard that read files are skipped.
 
-use super::derive::look;
-use super::evaluation::Evaluation;
+use super::evaluation::SeenTask;
 use super::scope::TaskScope;
 use super::{Facts, State};
 use crate::workflow::guard::GuardOutcome;
@@ -22,16 +21,10 @@ pub(super) fn not_enabled(
     action: &ActionName,
 ) -> Option<String> {
     let state = &*state.under_own_names(workflow);
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     let attempt = state.attempt(&phase.id).max(1);
-    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
+    let scope = TaskScope::new(workflow, &task.seen, state, &phase.id, attempt, facts);
     let earlier = workflow
         .rules_from(&phase.id)
         .take_while(|other| other.id != rule.id);

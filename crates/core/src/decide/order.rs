@@ -1,8 +1,8 @@
 //! Orders of people: overrides, rollbacks, reopenings, confirmations. Each is checked and then becomes a
 //! transition like any other.
 
-use super::derive::{SeenArtifact, is_set_spent, look, seen_of};
-use super::evaluation::Evaluation;
+use super::derive::{SeenArtifact, is_set_spent, seen_of};
+use super::evaluation::{Evaluation, SeenTask};
 use super::rules::join;
 use super::{BrokenNeed, Facts, Kind, RecordVersion, State, Transition, WHY};
 use crate::workflow::{Outcome, Phase, Workflow};
@@ -62,15 +62,9 @@ pub fn override_to(
         Some(name) => reachable_phase(workflow, &reachable, &from.id, name)?,
         None => forward_target(workflow, &reachable, from)?,
     };
-    let seen = look(workflow, state, &from.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase: from,
-        seen: &seen,
-    };
-    let mut waive = waived_by(workflow, facts.version, &seen, from, target);
+    let task = SeenTask::of(workflow, state, facts, from);
+    let evaluation = task.evaluation();
+    let mut waive = waived_by(workflow, facts.version, evaluation.seen, from, target);
     for lost in evaluation.hinders(target) {
         if !waive.contains(&lost.artifact) {
             waive.push(lost.artifact);
@@ -112,14 +106,8 @@ pub fn rollback(
             hint,
         ));
     }
-    let seen = look(workflow, state, &from.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase: from,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, from);
+    let evaluation = task.evaluation();
     let target = match to {
         Some(name) => named_phase(workflow, name)?,
         None => {
@@ -172,14 +160,8 @@ pub fn reopen(
             hint,
         ));
     }
-    let seen = look(workflow, state, &from.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase: from,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, from);
+    let evaluation = task.evaluation();
     let target = match to {
         Some(name) => named_phase(workflow, name)?,
         None => left_phase(workflow, state, from)?,
@@ -199,8 +181,9 @@ pub fn confirm(
     let reason = given(reason)?;
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let Some(one) = seen
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let Some(one) = task
+        .seen
         .iter()
         .find(|seen| seen.derived.name.as_str() == artifact)
     else {
@@ -226,13 +209,7 @@ pub fn confirm(
             "if it should say something else, rewrite it",
         ));
     }
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let evaluation = task.evaluation();
     let mut transition = Transition::new(
         Some(phase.id.clone()),
         phase.id.clone(),

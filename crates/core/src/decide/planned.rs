@@ -1,7 +1,6 @@
 //! The paths that a plan names, as the workflow says by `names`.
 
-use super::derive::look;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, SeenTask};
 use super::order::current;
 use super::scope::TaskScope;
 use super::verified::TaskVerifications;
@@ -52,16 +51,30 @@ impl PlannedPaths {
 /// The paths that the plan of a task names; none if its workflow does not say which, or its record cannot be used.
 #[must_use]
 pub fn planned_paths(workflow: &Workflow, recorded: &Recorded, facts: &Facts) -> PlannedPaths {
-    let (Some(names), Recorded::Known(state)) = (&workflow.names, recorded) else {
+    let (Some(_), Recorded::Known(state)) = (&workflow.names, recorded) else {
         return PlannedPaths::default();
     };
     let state = &*state.under_own_names(workflow);
     let Ok(phase) = current(workflow, state) else {
         return PlannedPaths::default();
     };
-    let seen = look(workflow, state, &phase.id, facts);
+    named(&SeenTask::of(workflow, state, facts, phase).evaluation())
+}
+
+/// What `names` of the workflow yields for a task; nothing if the workflow has no such expression.
+fn named(evaluation: &Evaluation<'_>) -> PlannedPaths {
+    let Evaluation {
+        workflow,
+        state,
+        facts,
+        phase,
+        seen,
+    } = *evaluation;
+    let Some(names) = &workflow.names else {
+        return PlannedPaths::default();
+    };
     let attempt = state.attempt(&phase.id).max(1);
-    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
+    let scope = TaskScope::new(workflow, seen, state, &phase.id, attempt, facts);
     names
         .value(&scope)
         .ok()
@@ -78,23 +91,13 @@ impl<'a> Evaluation<'a> {
 
 /// What the plan names. An expression that reads verifications cannot account for what they have lost.
 fn named_by_plan(evaluation: &Evaluation<'_>) -> Vec<String> {
-    let Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen,
-    } = *evaluation;
-    let usable = workflow.names.as_ref().filter(|names| {
-        let read = workflow.reads(names);
-        read.iter().all(|chain| chain[0] != VERIFIED)
+    let workflow = evaluation.workflow;
+    let reads_verifications = workflow.names.as_ref().is_some_and(|names| {
+        let mut read = workflow.reads(names).into_iter();
+        read.any(|chain| chain[0] == VERIFIED)
     });
-    let Some(names) = usable else {
+    if reads_verifications {
         return Vec::new();
-    };
-    let attempt = state.attempt(&phase.id).max(1);
-    let scope = TaskScope::new(workflow, seen, state, &phase.id, attempt, facts);
-    let value = names.value(&scope).ok();
-    let planned = value.and_then(|value| PlannedPaths::of(&value));
-    planned.map(|planned| planned.texts).unwrap_or_default()
+    }
+    named(evaluation).texts
 }

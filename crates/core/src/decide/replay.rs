@@ -4,9 +4,8 @@
 //! everything else must result from the functions that made the record.
 
 use super::approvals::said_again;
-use super::derive::look;
 use super::evaluate::yielded;
-use super::evaluation::Evaluation;
+use super::evaluation::SeenTask;
 use super::lost::confirmed_in_words;
 use super::not_enabled::part_looks_at_files;
 use super::order::why_after;
@@ -343,14 +342,8 @@ fn lost_evidence(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<Strin
     let Some(phase) = workflow.phase_named(name).filter(|phase| !phase.terminal) else {
         return Vec::new();
     };
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     evaluation
         .lost_evidence()
         .into_iter()

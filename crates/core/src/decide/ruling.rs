@@ -5,8 +5,7 @@
 //! booleans), and the properties that the schema marks with `x-orch-fill`. A schema says with `x-orch-verdict` that its
 //! files are verdicts: a person may write such an output whoever owns the phase.
 
-use super::derive::look;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, SeenTask};
 use super::grounds::outdated_in_words;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
@@ -91,14 +90,8 @@ pub fn rule_on(
     };
     let state = &*state.under_own_names(workflow);
     let phase = current(workflow, state)?;
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     if let Some(approvals) = evaluation
         .rulings()
         .approvals()
@@ -440,18 +433,14 @@ impl Rulings<'_> {
 
     /// What holds with a draft in its place.
     fn on<T>(&self, draft: &Draft, ask: impl Fn(&Evaluation<'_>) -> T) -> T {
+        let Evaluation {
+            workflow,
+            state,
+            phase,
+            ..
+        } = self.evaluation;
         let facts = draft.facts.as_ref().unwrap_or(self.evaluation.facts);
-        let seen = look(
-            self.evaluation.workflow,
-            self.evaluation.state,
-            &self.evaluation.phase.id,
-            facts,
-        );
-        ask(&Evaluation {
-            facts,
-            seen: &seen,
-            ..self.evaluation
-        })
+        ask(&SeenTask::of(workflow, state, facts, phase).evaluation())
     }
 
     /// The value of a decision with these choices, as [`Self::filled`]. If the same decision was used up within this

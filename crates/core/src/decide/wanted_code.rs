@@ -1,7 +1,6 @@
 //! What verifications of a task would judge now, whether or not they are due.
 
-use super::derive::look;
-use super::evaluation::Evaluation;
+use super::evaluation::SeenTask;
 use super::order::current;
 use super::{Facts, State};
 use crate::verification::VerifiedCode;
@@ -36,13 +35,7 @@ pub fn wanted_code(
     let Ok(phase) = current(workflow, state) else {
         return Vec::new();
     };
-    let seen = look(workflow, state, &phase.id, facts);
-    let evaluation = Evaluation {
-        workflow,
-        state,
-        facts,
-        phase,
-        seen: &seen,
-    };
+    let task = SeenTask::of(workflow, state, facts, phase);
+    let evaluation = task.evaluation();
     evaluation.verifications().wanted_code(names)
 }

@@ -26,6 +26,13 @@ pub struct TestNames {
     pub flaky: Vec<String>,
 }
 
+impl TestNames {
+    /// The names of all tests that ran, whatever became of them.
+    pub fn ran(&self) -> impl Iterator<Item = &String> {
+        self.passed.iter().chain(&self.flaky).chain(&self.failed)
+    }
+}
+
 /// The code that was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestedCode {

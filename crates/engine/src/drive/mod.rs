@@ -46,8 +46,8 @@ pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
-    KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification, clean_checkouts,
-    known_checkouts, plan_verifications, verify_wanted,
+    CleanedCheckouts, KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification,
+    clean_checkouts, known_checkouts, plan_verifications, verify_wanted,
 };
 pub use verify_health::examine_verifications;
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};

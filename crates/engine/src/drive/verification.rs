@@ -395,18 +395,23 @@ pub fn known_checkouts(writer: &Writer<'_>) -> Result<KnownCheckouts, Error> {
     })
 }
 
-/// Removes the checkouts of the repository that no process uses, with their caches. Returns those that were removed and those
-/// that are left, and an error if one cannot be removed.
-pub fn clean_checkouts(
-    writer: &Writer<'_>,
-) -> Result<(Vec<CachedCheckout>, Vec<CachedCheckout>), Error> {
+/// The checkouts of the repository, cleaned up.
+pub struct CleanedCheckouts {
+    /// Those that are gone.
+    pub removed: Vec<CachedCheckout>,
+    /// Those that other processes use.
+    pub left: Vec<CachedCheckout>,
+}
+
+/// Removes the checkouts of the repository that no process uses, with their caches. Returns an error if one cannot be removed.
+pub fn clean_checkouts(writer: &Writer<'_>) -> Result<CleanedCheckouts, Error> {
     let store = store(writer)?;
-    let mut known = known_checkouts(writer)?.all;
     let cache = cache(&variables(writer, None))?;
+    let mut removed = cached_checkouts(store, &cache);
     let left = remove_cached_checkouts(store, &cache);
     let left = left.map_err(|error| io_error(&cache, error))?;
-    known.retain(|one| left.iter().all(|other| other.path != one.path));
-    Ok((known, left))
+    removed.retain(|one| left.iter().all(|other| other.path != one.path));
+    Ok(CleanedCheckouts { removed, left })
 }
 
 pub(super) fn store<'w>(writer: &Writer<'w>) -> Result<&'w Store, Error> {
@@ -507,7 +512,6 @@ fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<
 fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
     let text = statement(result);
     let run = &result.run;
-    let tests = &result.tests;
     NewResult {
         verification: Verification {
             name: run.name.clone(),
@@ -522,12 +526,6 @@ fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
             },
         },
         text,
-        ran: tests
-            .passed
-            .iter()
-            .chain(&tests.flaky)
-            .chain(&tests.failed)
-            .cloned()
-            .collect(),
+        ran: result.tests.ran().cloned().collect(),
     }
 }

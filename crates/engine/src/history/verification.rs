@@ -102,17 +102,12 @@ impl VerificationStep<'_> {
         let judged = self.judged_commit(tested)?;
         let own = run.name.table();
         let present = steps.decisive();
-        let is_its = |setting: &&Settings| {
-            let table = setting.config.verify.get(own);
-            table.is_some_and(|table| table.digest(setting.system.format()) == run.table)
-        };
         let known = judged.as_ref().map(|judged| &*judged.setting);
-        let by = known.or(Some(present)).filter(is_its).and_then(|setting| {
-            Some(RanBy {
-                setting,
-                table: setting.config.verify.get(own)?,
-                judged: judged.as_ref().map(|judged| judged.id),
-            })
+        let setting = known.unwrap_or(present);
+        let by = table_of(run, setting).map(|table| RanBy {
+            setting,
+            table,
+            judged: judged.as_ref().map(|judged| judged.id),
         });
         let table = match (known, present.config.verify.contains_key(own)) {
             (Some(_), _) if by.is_none() => forged(format!(
@@ -121,7 +116,7 @@ impl VerificationStep<'_> {
             )),
             // What ran by settings that are gone is claimed, as it was.
             (_, false) => None,
-            _ if is_its(&present) => None,
+            _ if table_of(run, present).is_some() => None,
             _ => Some(self.other_table(known.is_some())?),
         };
         let mut doubts = vec![table, said, other_tree(tested, judged.as_ref())];
@@ -253,8 +248,7 @@ impl VerificationStep<'_> {
         };
         for commit in store.history().changes_of(head, &path)? {
             let setting = steps.archive.setting(&store.objects().source_at(commit))?;
-            let table = setting.config.verify.get(run.name.table());
-            if table.is_some_and(|table| table.digest(setting.system.format()) == run.table) {
+            if table_of(run, &setting).is_some() {
                 return Ok(true);
             }
         }
@@ -392,11 +386,16 @@ impl VerificationStep<'_> {
     }
 }
 
+/// The table by which a verification ran, if these settings have it.
+fn table_of<'s>(run: &Verification, setting: &'s Settings) -> Option<&'s VerifyTable> {
+    let table = setting.config.verify.get(run.name.table())?;
+    Some(table).filter(|table| table.digest(setting.system.format()) == run.table)
+}
+
 /// A test that ran, and that the step keeps among the lost ones that people have confirmed.
 fn seen_again<'t>(step: &NewStep, run: &Verification, tests: &'t TestNames) -> Option<&'t String> {
     let confirmed = step.state.run.confirmed_lost.get(&run.name)?;
-    let mut ran = tests.passed.iter().chain(&tests.flaky).chain(&tests.failed);
-    ran.find(|test| confirmed.contains(test))
+    tests.ran().find(|test| confirmed.contains(test))
 }
 
 /// Whether a commit is another one, or an ancestor of it.

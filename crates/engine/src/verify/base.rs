@@ -92,12 +92,7 @@ pub(super) fn compared(at: &VerifiedBase, names: &BaseNames, run: &TreeRun) -> B
         }
     };
     let tests = &run.tests;
-    let executed: BTreeSet<&String> = tests
-        .passed
-        .iter()
-        .chain(&tests.flaky)
-        .chain(&tests.failed)
-        .collect();
+    let executed: BTreeSet<&String> = tests.ran().collect();
     // Without a report nothing is known of any test: none was lost, none ran.
     if !run.reports.is_empty() {
         let lost = base.passed.iter().filter(|name| !executed.contains(name));
