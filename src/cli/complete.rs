@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 41] = [
+    const FREE: [&str; 42] = [
         "also",
         "at",
         "base",
@@ -428,6 +428,7 @@ mod tests {
         "message",
         "name",
         "new",
+        "newest",
         "ours",
         "path",
         "place",

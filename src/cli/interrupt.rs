@@ -3,19 +3,19 @@
 
 use orch_base::locked;
 use orch_engine::drive::{Interruption, StopFlag};
-#[cfg(feature = "repl")]
+#[cfg(any(feature = "board", feature = "repl"))]
 use orch_engine::run::OwnProgram;
 use orch_engine::run::kill_all;
 use orch_git::IndexGate;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-#[cfg(feature = "repl")]
+#[cfg(any(feature = "board", feature = "repl"))]
 use std::ffi::OsString;
 use std::fs::File;
-#[cfg(feature = "repl")]
+#[cfg(any(feature = "board", feature = "repl"))]
 use std::io;
 use std::io::Read;
-#[cfg(feature = "repl")]
+#[cfg(any(feature = "board", feature = "repl"))]
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -38,7 +38,7 @@ pub struct Interrupts {
     /// Whether Ctrl-C is meant for a program that has the terminal.
     is_childs: Arc<AtomicBool>,
     /// `orch` once more, in the terminal of this process.
-    #[cfg(feature = "repl")]
+    #[cfg(any(feature = "board", feature = "repl"))]
     program: Arc<OwnProgram>,
 }
 
@@ -80,7 +80,7 @@ impl Interrupts {
             let run = Arc::clone(&self.run);
             let gate = self.gate.clone();
             let is_childs = Arc::clone(&self.is_childs);
-            #[cfg(feature = "repl")]
+            #[cfg(any(feature = "board", feature = "repl"))]
             let program = Arc::clone(&self.program);
             // A thread that cannot start drops `signals`, and with it the handlers.
             let listening = thread::Builder::new().spawn(move || {
@@ -89,7 +89,7 @@ impl Interrupts {
                     if signal == SIGINT && is_childs.load(Ordering::Relaxed) {
                         continue;
                     }
-                    #[cfg(feature = "repl")]
+                    #[cfg(any(feature = "board", feature = "repl"))]
                     program.signal(signal);
                     let now = Instant::now();
                     let is_repeated = first
@@ -127,7 +127,7 @@ impl Interrupts {
 
     /// Runs `orch` with other arguments in this terminal, and waits for its end. Meanwhile Ctrl-C is for it alone, and
     /// other signals are for both. `shares_input` and the errors are those of [`OwnProgram::run`].
-    #[cfg(feature = "repl")]
+    #[cfg(any(feature = "board", feature = "repl"))]
     pub(super) fn run_self(
         &self,
         arguments: &[OsString],

@@ -8,6 +8,8 @@ mod complete;
 mod described;
 mod failure;
 mod interrupt;
+#[cfg(feature = "board")]
+mod keyboard;
 mod lock_args;
 mod logging;
 mod manual;
@@ -16,6 +18,7 @@ mod progress;
 #[cfg(any(feature = "api", feature = "mcp"))]
 mod runner;
 mod threads;
+mod typed;
 mod ui;
 
 pub use args::{Cli, Command, Global};
@@ -27,7 +30,7 @@ pub use interrupt::Interrupts;
 pub use ui::{Colour, Ui};
 
 use clap::FromArgMatches;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use logging::Logging;
 use orch_base::{Code, Diagnostic, Error, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
@@ -40,6 +43,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
+use typed::CommandWord;
 
 /// What every command receives.
 pub struct Context {
@@ -213,19 +217,33 @@ pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     variable: impl Fn(&str) -> Option<String> + Clone + Send + Sync + 'static,
 ) -> u8 {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(shell) = variable(complete::VARIABLE).filter(|shell| !shell.is_empty()) {
         return complete::run(&shell, &arguments, variable);
     }
     let no_color = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
-    // Only help and usage errors show other commands, the groups and the examples.
-    let parsed = Cli::of(&arguments).or_else(|error| {
-        if error.kind() == ErrorKind::DisplayVersion {
-            return Err(error);
+    let mut parsed = parse(&arguments);
+    if let Err(error) = &parsed
+        && let Some((word, meant)) = meant(error)
+    {
+        let is_json = arguments.iter().any(|argument| argument == "--json");
+        let ui = Ui::new(Colour::Auto, false, no_color);
+        let Some(replaced) = meant.replaced(&word, &arguments) else {
+            let failure = meant.refusal(&word, &arguments);
+            report(&failure, is_json, &ui);
+            return failure.exit() as u8;
+        };
+        let is_quiet = ["-q", "--quiet"];
+        if !is_json
+            && !arguments
+                .iter()
+                .any(|one| is_quiet.iter().any(|quiet| one == quiet))
+        {
+            ui.status(&format!("`{word}` is {}", meant.commands[0].0));
         }
-        let matches = manual::command_line().try_get_matches_from(&arguments)?;
-        Cli::from_arg_matches(&matches)
-    });
+        parsed = parse(&replaced);
+        arguments = replaced;
+    }
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -295,6 +313,28 @@ pub fn run(
             failure.exit() as u8
         }
     }
+}
+
+/// Parses a command line. Only help and usage errors show other commands, the groups and the examples.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::of(arguments).or_else(|error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            return Err(error);
+        }
+        let matches = manual::command_line().try_get_matches_from(arguments)?;
+        Cli::from_arg_matches(&matches)
+    })
+}
+
+/// What the word means that stands in the place of a command and is none; `None` if it means nothing.
+fn meant(error: &clap::Error) -> Option<(String, &'static CommandWord)> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    Some((word.clone(), typed::typed(word)?))
 }
 
 /// Returns an error if the directory given with `-C` cannot be opened. A hook answers its caller in its own way.

@@ -33,6 +33,8 @@ pub struct Ui {
     pub width: usize,
     /// The height of the terminal on stdout, in lines; 0 if stdout is not a terminal.
     pub height: usize,
+    /// The width of the terminal on stderr, in columns; 0 if stderr is not a terminal.
+    pub width_status: usize,
     /// Whether stderr is a terminal and not quiet, so that a status line can be overwritten.
     pub live: bool,
     /// Whether a person can be prompted: both stdin and stderr are terminals.
@@ -81,6 +83,11 @@ impl Ui {
             },
             width: width.into(),
             height: height.into(),
+            width_status: if err.is_term() {
+                err.size().1.into()
+            } else {
+                0
+            },
             live: err.is_term() && !quiet,
             interactive,
             here: Arc::default(),
@@ -97,6 +104,7 @@ impl Ui {
         let ui = Self {
             width: 0,
             height: 0,
+            width_status: 0,
             live: false,
             interactive: false,
             kept: Some(kept.clone()),
@@ -131,6 +139,13 @@ impl Ui {
     pub fn hint(&self, hint: &Hint) {
         let label = self.paint_status.paint(Style::Command, "hint:");
         self.problem(&format!("{label} {}", hint.at(&self.here())));
+    }
+
+    /// Prints a finding as [`Ui::finding`] does, but a mere note only as status.
+    pub fn noted(&self, finding: &Diagnostic) {
+        if finding.severity != Severity::Note || !self.quiet {
+            self.finding(finding);
+        }
     }
 
     /// Prints a finding and its hint as problems, with the source line if it is known.
@@ -319,9 +334,14 @@ impl WholeScreen {
 
 impl Drop for WholeScreen {
     fn drop(&mut self) {
-        // If stdout is closed, the terminal is gone.
-        let _ = write_out(GIVE_BACK);
+        give_back_screen();
     }
+}
+
+/// Shows what the terminal showed before the whole of it was taken.
+pub(super) fn give_back_screen() {
+    // If stdout is closed, the terminal is gone.
+    let _ = write_out(GIVE_BACK);
 }
 
 fn write_out(text: &str) -> io::Result<()> {

@@ -188,3 +188,29 @@ fn a_draft_that_would_move_the_task_is_not_written() {
         .says("TODO");
     assert!(!world.path("notes/n/note.json").exists());
 }
+
+/// What a draft says that it judges is what is there, whichever phase the task is in.
+#[test]
+fn a_draft_names_what_is_there() {
+    let world = started("accept");
+    let explained = world.orch_json(&["explain", "t"])["explanations"][0].clone();
+    let artifacts = explained["artifacts"].as_array().expect("artifacts");
+    for (artifact, judged) in [
+        ("plan_review", &["plan"][..]),
+        ("codegen_blocked", &["plan", "plan_review"]),
+        ("code_review", &["plan", "patch"]),
+        ("eval_report", &["plan", "patch"]),
+        ("decision", &["plan", "patch"]),
+    ] {
+        let printed = world.orch(&["draft", "t", artifact, "--print"]);
+        let draft: Value = serde_json::from_str(&printed.succeeds().stdout).expect("JSON");
+        for name in judged {
+            let there = artifacts.iter().find(|one| one["artifact"] == **name);
+            assert_eq!(
+                draft["of"][name],
+                there.expect("an artifact")["digest"],
+                "{artifact}: {draft:#}"
+            );
+        }
+    }
+}

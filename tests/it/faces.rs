@@ -58,7 +58,7 @@ fn a_crowded_status_fits_and_begins_with_the_urgent() {
         shown[3].starts_with("  task-28  plan_review") && shown[3].contains("repair"),
         "{shown:?}"
     );
-    assert_eq!(shown[5], "waiting for an agent: 29");
+    assert_eq!(shown[5], "to be done by you: 29");
     assert!(
         shown[6].contains("task-27") && shown[6].contains("fix planning/plan.json"),
         "{shown:?}"

@@ -1,6 +1,7 @@
 //! The one integration test binary: whole rooms together, seen from outside.
 
 mod ahead;
+mod alone;
 mod approvals;
 mod audit;
 mod bad_input;
@@ -66,5 +67,6 @@ mod walk;
 mod watch;
 #[cfg(feature = "webhook")]
 mod webhook;
+mod words;
 mod workflow_new;
 mod writers;

@@ -101,7 +101,7 @@ fn a_command_is_about_the_task_in_use_and_has_all_its_options() {
     world.orch(&["new", "other"]).succeeds();
     world.plan("other", 1);
     // Two tasks are open, so that only the task in use says which is meant.
-    world.orch(&["next"]).ends(2);
+    world.orch(&["explain"]).ends(2);
     let typed =
         "/use other\n/explain\n/log\n/next --dry-run --to plan_review\n/prompt --schema full\n";
     let ended = piped(&world, &["t"], typed).succeeds();

@@ -5,6 +5,7 @@ use super::layout::{
 };
 use super::suggestion::scope;
 use super::text::{headline, mood, sent_back};
+use super::way::way_text;
 use super::wire::{Finding, Suggestion, in_repository};
 use super::{Paint, Repository, Style, Subject};
 use orch_base::Digest;
@@ -225,6 +226,7 @@ impl Explanation {
             paint,
             width,
         );
+        out.push_str(&way_text(&suggestion.way, 4, paint, width));
         paragraph(&mut out, &suggestion.duty.reason, 4, 0, width);
         for remark in &suggestion.remarks {
             paragraph(&mut out, &format!("remark: {remark}"), 4, 4, width);

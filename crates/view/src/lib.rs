@@ -42,6 +42,7 @@ mod status;
 mod step;
 mod suggestion;
 mod task;
+mod terminal_board;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -49,6 +50,7 @@ mod transition;
 pub mod uri;
 mod verify;
 mod vouched;
+mod way;
 mod wire;
 
 pub use action_prompt::action_prompt;
@@ -85,10 +87,12 @@ pub use source_place::SourcePlace;
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
+pub use terminal_board::{BoardForm, BoardKey, BoardWish, TerminalBoard};
 pub use text::{next_step, standing, suggestions};
 pub use transition::{AppliedView, TransitionLine, Transitions};
 pub use verify::{FailedTestView, PushLine, VerificationLine, Verifications};
 pub use vouched::AuditEvidence;
+pub use way::way_text;
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
     QuestionView, SendBackView, Suggestion, Suggestions,

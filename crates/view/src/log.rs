@@ -31,7 +31,7 @@ impl Log {
         }
     }
 
-    /// The history as text: aligned lines, each followed by the reason, the actor and the evidence.
+    /// The history as text: aligned lines, each followed by the rule and the reason, the actor and the evidence.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         if self.entries.is_empty() {
@@ -46,13 +46,17 @@ impl Log {
             .iter()
             .map(|entry| row(entry, several))
             .collect();
-        // The task and the commit are what people copy.
-        let whole: &[usize] = if several { &[0, 1, 5] } else { &[0, 4] };
+        // The commit and the task are what people copy.
+        let whole: &[usize] = if several { &[0, 1, 2] } else { &[0, 1] };
         let heads = table(&rows, whole, 0, paint, width);
         let mut out = String::new();
         for (entry, head) in self.entries.iter().zip(&heads) {
             out.push_str(head);
-            paragraph(&mut out, &entry.reason, 4, 0, width);
+            let reason = match &entry.rule {
+                Some(rule) => format!("({rule}) {}", entry.reason),
+                None => entry.reason.clone(),
+            };
+            paragraph(&mut out, &reason, 4, 0, width);
             if let Some(actor) = entry
                 .actor
                 .as_ref()
@@ -101,15 +105,16 @@ fn row(step: &StepView, several: bool) -> Vec<Cell> {
         }
         Kind::Skip | Kind::Signal | Kind::Merge | Kind::Undo => Style::Warn,
     };
-    let mut row = vec![styled(step.at.as_deref().unwrap_or_default(), Style::Dim)];
+    let mut row = vec![
+        styled(step.at.as_deref().unwrap_or_default(), Style::Dim),
+        styled(step.short_commit(), Style::Dim),
+    ];
     if several {
         row.push(id_cell(&step.task));
     }
     row.extend([
         styled(format!("{} -> {}", step.origin(), step.to), style),
         plain(step.label()),
-        plain(step.rule.as_deref().unwrap_or_default()),
-        styled(step.short_commit(), Style::Dim),
     ]);
     row
 }
@@ -126,11 +131,11 @@ mod tests {
         assert_data_eq!(
             log.text(Paint::PLAIN, 80),
             str![[r#"
-2026-11-21T04:50:00Z  new -> planning          create
+2026-11-21T04:50:00Z              new -> planning          create
     the task is new
     by Ada (human)
-2026-11-21T04:50:00Z  planning -> plan_review  advance  plan-final  c0ffee0123
-    the plan is final and holds no blocking question
+2026-11-21T04:50:00Z  c0ffee0123  planning -> plan_review  advance
+    (plan-final) the plan is final and holds no blocking question
     planning/plan.json@d68ba18a52
 
 "#]]

@@ -5,10 +5,11 @@ use super::layout::{
     Cell, ago, columns_of, counted, id_cell, natural, paragraph, plain, shorten, styled, table,
 };
 use super::text::{headline, mood, problem};
+use super::way::way_text;
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
-use orch_core::decide::{Do, DutyKind, ExpectState, Runner};
+use orch_core::decide::{Do, DutyKind, ExpectState, Runner, WayStop};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -51,6 +52,9 @@ pub struct TaskStatus {
     /// The line for people.
     #[serde(skip)]
     pub(super) headline: (String, Style),
+    /// The way of the task, for people.
+    #[serde(skip)]
+    pub(super) way: Vec<WayStop>,
     /// Its place among other tasks.
     #[serde(skip)]
     pub(super) order: TaskRank,
@@ -76,6 +80,8 @@ pub struct StatusForm {
     pub fewest: usize,
     /// Whether to list the finished tasks too.
     pub finished: bool,
+    /// Whether somebody other than the reader may do what agents do.
+    pub has_agents: bool,
     /// The present time, for ages.
     pub now: Timestamp,
 }
@@ -223,9 +229,12 @@ impl Status {
             rows -= lines.pop().map_or(0, |line| line.lines().count());
         }
         listed.truncate(lines.len());
+        if let ([only], [line]) = (self.tasks.as_slice(), lines.as_mut_slice()) {
+            line.push_str(&way_text(&only.way, 6, paint, form.width));
+        }
         let mut lines = lines.into_iter();
         for (owner, tasks) in &groups {
-            let heading = format!("{}: {}", heading(*owner), tasks.len());
+            let heading = format!("{}: {}", heading(*owner, form.has_agents), tasks.len());
             let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
             out.push_str(&format!("{blank}{heading}\n"));
             out.extend(lines.by_ref().take(tasks.len()));
@@ -345,24 +354,36 @@ impl TaskStatus {
             duty,
             at,
             headline,
+            way,
             order,
             phase_number,
             unmoved_since,
             ..
         } = self;
-        serde_json::to_string(&(task, duty, at, headline, order, phase_number, unmoved_since)).ok()
+        let kept = (
+            task,
+            duty,
+            at,
+            headline,
+            way,
+            order,
+            phase_number,
+            unmoved_since,
+        );
+        serde_json::to_string(&kept).ok()
     }
 
     /// The status with this text; `None` if no status has it.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        let (task, duty, at, headline, order, phase_number, unmoved_since) =
+        let (task, duty, at, headline, way, order, phase_number, unmoved_since) =
             serde_json::from_str(text).ok()?;
         Some(Self {
             task,
             duty,
             at,
             headline,
+            way,
             order,
             phase_number,
             unmoved_since,
@@ -402,6 +423,7 @@ impl TaskStatus {
         Self {
             headline: (headline(&suggestion), mood(&suggestion)),
             at: spot(&suggestion),
+            way: suggestion.way,
             task: suggestion.task,
             duty: suggestion.duty,
             order,
@@ -516,8 +538,9 @@ impl TaskStatus {
 }
 
 /// The heading above the tasks for which an owner must act.
-fn heading(owner: Owner) -> &'static str {
+fn heading(owner: Owner, has_agents: bool) -> &'static str {
     match owner {
+        Owner::Agent if !has_agents => "to be done by you",
         Owner::Human => "waiting for a person",
         Owner::Orch => "waiting for orch (orch next, or orch watch)",
         Owner::Agent => "waiting for an agent",

@@ -5,7 +5,7 @@ use super::wire::{
 };
 use super::{DutyView, Subject, TaskView};
 use orch_base::{ArtifactName, Diagnostic, RepoPath, TaskId, WorkflowName};
-use orch_core::decide::{Decision, ExpectState, Expectation, Verdict};
+use orch_core::decide::{Decision, Do, ExpectState, Expectation, Verdict};
 use orch_core::workflow::{Format, Owner, Phase, TreeScope, first_example};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -18,6 +18,7 @@ impl Suggestion {
         Self {
             task: TaskView::of(decision, subject.title, &subject.path),
             duty: DutyView::of(subject),
+            way: decision.way.clone(),
             waits_for: waits_for(decision),
             rule: decision.rule.as_ref().map(ToString::to_string),
             agent: phase(subject).and_then(|phase| phase.agent.clone()),
@@ -49,6 +50,7 @@ impl Suggestion {
         Self {
             task: TaskView::unread(id, path, workflow),
             duty: DutyView::unread(&finding.message),
+            way: Vec::new(),
             waits_for: None,
             rule: None,
             agent: None,
@@ -65,6 +67,21 @@ impl Suggestion {
             waived: Vec::new(),
             diagnostics: vec![Finding::of(finding)],
         }
+    }
+}
+
+impl Suggestion {
+    /// Whether the first file that is expected is missing, and `orch draft` can make one.
+    #[must_use]
+    pub fn can_be_drafted(&self) -> bool {
+        let first = self
+            .expects
+            .iter()
+            .find(|expected| expected.state == ExpectState::Missing);
+        let is_made = first.is_some_and(|expected| {
+            expected.owner.is_none() && expected.schema.is_some() && expected.example.is_some()
+        });
+        self.duty.r#do == Do::Write && is_made
     }
 }
 

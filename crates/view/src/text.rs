@@ -3,6 +3,7 @@
 use super::layout::{
     Cell, below, columns, columns_of, counted, id_cell, one_line, paragraph, plain, shorten,
 };
+use super::way::way_text;
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
 use super::{Paint, Style};
 use orch_base::command;
@@ -235,6 +236,7 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
             paint.paint(Style::Dim, &title)
         ));
     }
+    out.push_str(&way_text(&suggestion.way, INDENT, paint, width));
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {
         paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);
@@ -404,6 +406,11 @@ fn commands(suggestion: &Suggestion) -> Vec<Vec<Cell>> {
     }
     for option in &suggestion.options {
         rows.push(command_row(&option.argv, &option.effect));
+    }
+    if suggestion.can_be_drafted() {
+        let draft = ["orch", "draft", &suggestion.task.id].map(str::to_owned);
+        let effect = "write the file with what is to be filled in";
+        rows.insert(rows.len().min(1), command_row(&draft, effect));
     }
     if rows.is_empty() && suggestion.duty.owner == Owner::Human {
         let explain = ["orch", "explain", &suggestion.task.id].map(str::to_owned);

@@ -74,6 +74,9 @@ impl Transitions {
     }
 }
 
+/// The fewest columns in which a reason makes sense.
+const READABLE: usize = 8;
+
 impl TransitionLine {
     /// The JSON form of a transition.
     #[must_use]
@@ -103,8 +106,8 @@ impl TransitionLine {
     }
 
     /// The transition as text, such as `t-42: planning -> plan_review  (plan-final) the plan is final
-    /// 3f2a1bc`, cut at `width` (0: never) by shortening the reason. After a send-back, a second line shows
-    /// how to undo it.
+    /// 3f2a1bc`, cut at `width` (0: never) by shortening the reason, or leaving it out. The commit is always whole. After a
+    /// send-back, a second line shows how to undo it.
     #[must_use]
     pub fn text(&self, paint: Paint, width: usize) -> String {
         let step = &self.step;
@@ -124,19 +127,26 @@ impl TransitionLine {
             format!("  {commit}")
         };
         let taken = columns_of(&head) + columns_of(cause) + columns_of(&tail) + 5;
-        let room = if width == 0 {
-            0
+        let reason = match width.checked_sub(taken) {
+            _ if width == 0 => shorten(&step.reason, 0),
+            Some(room) if room >= READABLE => shorten(&step.reason, room),
+            // Without it the commit still fits, or gets a line of its own.
+            _ => String::new(),
+        };
+        let is_too_long = width > 0 && reason.is_empty() && taken > width + 1;
+        let tail = if is_too_long && !commit.is_empty() {
+            format!("\n    {commit}")
         } else {
-            width.saturating_sub(taken).max(20)
+            tail
         };
         let style = match self.direction {
             Direction::Advance => Style::Good,
             _ => Style::Warn,
         };
         let mut out = format!(
-            "{}  ({cause}) {}{}\n",
+            "{}  {}{}\n",
             paint.paint(style, &head),
-            shorten(&step.reason, room),
+            format!("({cause}) {reason}").trim_end(),
             paint.paint(Style::Dim, &tail)
         );
         if let Some(undo) = &self.undo {
@@ -183,7 +193,22 @@ t-42: planning -> plan_review  (plan-final) the plan is final and holds no block
         assert_data_eq!(
             text(&samples::advance(), None, 60),
             str![[r#"
-t-42: planning -> plan_review  (plan-final) the plan is final a…
+t-42: planning -> plan_review  (plan-final) the plan is fin…
+
+"#]]
+        );
+        assert_data_eq!(
+            text(&samples::advance(), commit, 60),
+            str![[r#"
+t-42: planning -> plan_review  (plan-final)  3f2a1bc012
+
+"#]]
+        );
+        assert_data_eq!(
+            text(&samples::advance(), commit, 50),
+            str![[r#"
+t-42: planning -> plan_review  (plan-final)
+    3f2a1bc012
 
 "#]]
         );

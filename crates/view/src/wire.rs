@@ -4,7 +4,7 @@
 
 use super::{Advice, DutyView, Repository, Subject, TaskView, sort};
 use orch_base::{Code, Diagnostic, RepoPath, Severity, TaskPlace, argv_at};
-use orch_core::decide::{Choice, Evidence, ExpectState};
+use orch_core::decide::{Choice, Evidence, ExpectState, WayStop};
 use orch_core::workflow::{Format, Owner, is_tree_name};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,6 +37,9 @@ pub struct Suggestion {
     /// Who must do what about it.
     #[serde(flatten)]
     pub duty: DutyView,
+    /// The way of the task, for people.
+    #[serde(skip)]
+    pub way: Vec<WayStop>,
     /// What a `wait` rule waits for; null if no such rule fired.
     pub waits_for: Option<String>,
     /// The rule that decided; null if none did.

@@ -1,7 +1,8 @@
 //! `orch approve`: a person lets a task continue.
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
-use super::report;
+use super::report::{self, OrderGiven};
+use super::verify::{self, WayVerified};
 use orch_engine::apply::Order;
 
 /// Approve a task that waits for a verdict, so that it moves on.
@@ -9,7 +10,10 @@ use orch_engine::apply::Order;
 /// Takes the due transition of a rule with `by = "human"`, or of one that rests on the verdict of the phase. If there
 /// is no verdict, or it says something else, writes one from the schema of the phase's output: in the shipped
 /// lifecycle the plan review, the code review or `accept/decision.json`, whoever owns the phase. The file, the
-/// approval and the transition are one commit.
+/// approval and the transition are one commit, with the transitions that are due before and after it.
+///
+/// With --to PHASE, approves every verdict that is asked for on the way to PHASE, in one commit. It runs the
+/// verifications that are due on the way first. If one of them fails, or anything else is missing, nothing is approved.
 ///
 /// Only a person can approve: see `[people]` in orch.toml. Exits with 6 if the caller may not approve, with 3 if
 /// there is nothing to approve, and with 5 if the evidence for the approval has changed since it was judged.
@@ -18,12 +22,15 @@ pub struct ApproveArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     task: Option<String>,
     /// An objection for the verdict, as `SEVERITY: FILE:LINE: MESSAGE`; repeatable.
-    #[arg(long, value_name = "ISSUE")]
+    #[arg(long, value_name = "ISSUE", conflicts_with = "to")]
     issue: Vec<String>,
     /// Approve although a verdict or report judged another version than the current one, and say why. The step is
     /// recorded as an override.
-    #[arg(long = "override", value_name = "WHY")]
+    #[arg(long = "override", value_name = "WHY", conflicts_with = "to")]
     reason: Option<String>,
+    /// Approve each verdict on the way to this phase, such as `done`.
+    #[arg(long, value_name = "PHASE")]
+    to: Option<String>,
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -34,8 +41,31 @@ pub struct ApproveArgs {
 pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let objections = report::objections(&args.issue)?;
     let order = Order::Approve {
+        to: args.to.clone(),
         objections,
         although: args.reason.clone(),
     };
-    report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run)
+    let Some(to) = args.to.as_deref().filter(|_| !args.dry_run) else {
+        return report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run);
+    };
+    let workspace = context.workspace(ui)?;
+    let task = report::meant(&workspace, context, args.task.as_deref())?;
+    let writer = context.writer(&workspace);
+    writer
+        .authority()
+        .refuse_agent(&["orch", "approve", task.id.as_str(), "--to", to])?;
+    match verify::on_the_way(&writer, &task, to, context, ui)? {
+        WayVerified::Passed(results) => {
+            let given = OrderGiven {
+                order: &order,
+                results: &results,
+                dry_run: false,
+            };
+            report::carry_out_on(&workspace, &task, &given, context, ui)
+        }
+        WayVerified::Failed(exit) => {
+            ui.status("nothing was approved");
+            Ok(exit)
+        }
+    }
 }

@@ -1,4 +1,6 @@
-//! `orch board`: all tasks as one HTML file.
+//! `orch board`: all tasks on the terminal, or as one HTML file.
+
+mod terminal;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -13,9 +15,13 @@ use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Write the tasks as one HTML file, for example as an artifact of CI.
+/// Show the tasks on the terminal, column by column, or write them as one HTML file.
 ///
-/// A column per phase, and in it a card per task: who must act, and on what. Below, a page for each open task: the
+/// On a terminal, without --html, a column for each phase that has tasks; those with a task that needs a person come
+/// first. Keys select a task, open it, approve or reject it and take the step that is due; `?` shows them. Approvals,
+/// rejections and steps are `orch approve`, `orch reject` and `orch next`, with what they print.
+///
+/// With --html, one file, for example as an artifact of CI: a column per phase, and in it a card per task: who must act, and on what. Below, a page for each open task: the
 /// reason, the rules with the values they saw, the artifacts, the findings, a diagram with the path that the task
 /// took, and its timeline. The file refers to nothing outside it and contains no script. Writes nothing else.
 ///
@@ -27,9 +33,9 @@ pub struct BoardArgs {
     tasks: Vec<String>,
     /// Write the page to FILE, or to stdout if FILE is `-`.
     #[arg(long, value_name = "FILE")]
-    html: PathBuf,
+    html: Option<PathBuf>,
     /// Also write the pages of finished tasks.
-    #[arg(long)]
+    #[arg(long, requires = "html")]
     details: bool,
 }
 
@@ -39,10 +45,18 @@ const PAGE: &[u8] = b"<!DOCTYPE html>";
 const ELSEWHERE: &str = "name another file; --html - writes to stdout";
 
 pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
+    match &args.html {
+        Some(html) => file(args, html, context, ui),
+        None => terminal::run(args, context, ui),
+    }
+}
+
+/// Writes the page.
+fn file(args: &BoardArgs, html: &Path, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
-    let target = match args.html == Path::new("-") {
+    let target = match html == Path::new("-") {
         true => None,
-        false => Some(target(args, &workspace, context)?),
+        false => Some(target(html, &workspace, context)?),
     };
     let (tasks, misnamed) = gather::named_or_all(&workspace, &args.tasks)?;
     context.show_looks(&workspace, Some(tasks.len()), ui);
@@ -76,24 +90,24 @@ pub fn run(args: &BoardArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         return Ok(exit);
     };
     // Another process may have created a file there meanwhile.
-    refuse_unlike_a_page(args, &target)?;
+    refuse_unlike_a_page(html, &target)?;
     durable::write_atomic(durable::parent(&target), &target, whole.as_bytes())?;
     let tasks = counted(gathered.status.tasks.len(), "task");
     report::text(
         context,
         ui,
-        &format!("wrote {tasks} to {}\n", args.html.display()),
+        &format!("wrote {tasks} to {}\n", html.display()),
     )?;
     Ok(exit)
 }
 
 /// The file to write, without links. Returns an error if its directory is not there or belongs to git, or something other
 /// than a page is there.
-fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<PathBuf, Failure> {
-    if args.html.as_os_str().as_encoded_bytes().ends_with(b"/") {
-        return Err(refused(args, "it names a directory"));
+fn target(html: &Path, workspace: &Workspace, context: &Context) -> Result<PathBuf, Failure> {
+    if html.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(refused(html, "it names a directory"));
     }
-    let named = context.start.join(&args.html);
+    let named = context.start.join(html);
     let above = durable::parent(&named);
     let name = named.file_name();
     let target = match (named.canonicalize(), name) {
@@ -101,17 +115,17 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
         (Err(_), Some(name)) => {
             let above = above
                 .canonicalize()
-                .map_err(|error| no_directory(args, context, &error))?;
+                .map_err(|error| no_directory(html, context, &error))?;
             if !above.is_dir() {
                 return Err(no_directory(
-                    args,
+                    html,
                     context,
                     &io::ErrorKind::NotADirectory.into(),
                 ));
             }
             above.join(name)
         }
-        (Err(_), None) => return Err(refused(args, "it names no file")),
+        (Err(_), None) => return Err(refused(html, "it names no file")),
     };
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let stores = workspace.reader().store().into_iter();
@@ -127,20 +141,20 @@ fn target(args: &BoardArgs, workspace: &Workspace, context: &Context) -> Result<
         .strip_prefix(resolved(workspace.reader().root()))
         .unwrap_or(&target);
     if below.iter().any(is_git) || of_git.any(|git| target.starts_with(resolved(git))) {
-        return Err(refused(args, "it is in a git directory"));
+        return Err(refused(html, "it is in a git directory"));
     }
-    refuse_unlike_a_page(args, &target)?;
+    refuse_unlike_a_page(html, &target)?;
     Ok(target)
 }
 
 /// Returns an error if something other than a page is there.
-fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| cannot_write(args, Code::Io, &error.to_string());
+fn refuse_unlike_a_page(html: &Path, target: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| cannot_write(html, Code::Io, &error.to_string());
     if target
         .symlink_metadata()
         .is_ok_and(|there| !there.is_file())
     {
-        let message = format!("{} is not a regular file", args.html.display());
+        let message = format!("{} is not a regular file", html.display());
         return Err(Failure::new(Code::Usage, message).hint(ELSEWHERE));
     }
     let mut begin = Vec::new();
@@ -155,16 +169,16 @@ fn refuse_unlike_a_page(args: &BoardArgs, target: &Path) -> Result<(), Failure> 
     if begin.is_empty() || begin == PAGE {
         return Ok(());
     }
-    Err(refused(args, "the existing file is not an HTML page"))
+    Err(refused(html, "the existing file is not an HTML page"))
 }
 
-fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failure {
-    let above = durable::parent(&args.html);
+fn no_directory(html: &Path, context: &Context, error: &io::Error) -> Failure {
+    let above = durable::parent(html);
     let directory = above.display();
     match error.kind() {
         io::ErrorKind::NotFound => {
             let failure = cannot_write(
-                args,
+                html,
                 Code::Usage,
                 &format!("there is no directory {directory}"),
             );
@@ -176,19 +190,19 @@ fn no_directory(args: &BoardArgs, context: &Context, error: &io::Error) -> Failu
             let above = start.join(above);
             failure.hint(Hint::run(&["mkdir", "-p", &above.to_string_lossy()]))
         }
-        io::ErrorKind::NotADirectory => refused(args, &format!("{directory} is not a directory")),
-        _ => cannot_write(args, Code::Io, &error.to_string()),
+        io::ErrorKind::NotADirectory => refused(html, &format!("{directory} is not a directory")),
+        _ => cannot_write(html, Code::Io, &error.to_string()),
     }
 }
 
-fn refused(args: &BoardArgs, why: &str) -> Failure {
-    cannot_write(args, Code::Usage, why).hint(ELSEWHERE)
+fn refused(html: &Path, why: &str) -> Failure {
+    cannot_write(html, Code::Usage, why).hint(ELSEWHERE)
 }
 
-fn cannot_write(args: &BoardArgs, code: Code, why: &str) -> Failure {
+fn cannot_write(html: &Path, code: Code, why: &str) -> Failure {
     Failure::new(
         code,
-        format!("cannot write the page to {}: {why}", args.html.display()),
+        format!("cannot write the page to {}: {why}", html.display()),
     )
 }
 

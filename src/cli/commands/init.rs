@@ -288,10 +288,7 @@ fn report(
             };
             ui.done(&format!("{nothing}\n"))?;
         }
-        files
-            .findings
-            .iter()
-            .for_each(|finding| ui.finding(finding));
+        files.findings.iter().for_each(|finding| ui.noted(finding));
     }
     let message = match setup {
         Some(_) => "Set up orch",

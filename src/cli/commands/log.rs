@@ -2,7 +2,8 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
-use orch_base::{Code, Diagnostic, Error, Timestamp};
+use crate::cli::lock_args::duration;
+use orch_base::{Code, Diagnostic, Error, Period, Timestamp};
 use orch_engine::gather;
 use orch_engine::history::{Story, TimedStep};
 use orch_engine::survey::{Look, Reader, TaskRef};
@@ -10,7 +11,7 @@ use orch_view::{Log, StepView};
 
 /// Show the timeline of tasks: every recorded step with its reason, evidence and commit.
 ///
-/// Without TASKS: the timeline of the task of the current directory or of the branch, or else of all tasks. With
+/// The newest step comes first; in JSON, it comes last. Without TASKS: the timeline of the task of the current directory or of the branch, or else of all tasks. With
 /// `--json` the branch does not count. Writes nothing.
 ///
 /// Exits with 1 if a line of a log is not an event, so that steps may be missing. If the log of one of several tasks
@@ -22,7 +23,62 @@ pub struct LogArgs {
     /// Show all tasks, wherever `orch` is started.
     #[arg(long, conflicts_with = "tasks")]
     all: bool,
+    /// Show only the newest N steps.
+    #[arg(short = 'n', long = "number", value_name = "N")]
+    newest: Option<usize>,
+    /// Show only the steps since TIME: a date, a time as in the log, or how long ago (`90m`, `2d`).
+    #[arg(long, value_name = "TIME", value_parser = LogStart::parse)]
+    since: Option<LogStart>,
+    /// Show the oldest step first.
+    #[arg(long)]
+    reverse: bool,
 }
+
+/// The time from which on steps are shown.
+#[derive(Debug, Clone, Copy)]
+enum LogStart {
+    At(Timestamp),
+    Ago(Period),
+}
+
+impl LogStart {
+    fn parse(text: &str) -> Result<Self, String> {
+        let days = text
+            .strip_suffix('d')
+            .and_then(|days| days.parse::<u64>().ok());
+        if let Some(days) = days {
+            return Ok(Self::Ago(Period::from_seconds(days.saturating_mul(DAY))));
+        }
+        if let Ok(ago) = duration(text) {
+            return Ok(Self::Ago(ago));
+        }
+        let whole = if text.len() == DATE {
+            format!("{text}T00:00:00Z")
+        } else {
+            text.to_owned()
+        };
+        let parsed = Timestamp::parse(&whole);
+        parsed.map(Self::At).ok_or_else(|| {
+            "expected a date such as 2026-11-21, a time such as 2026-11-21T04:50:00Z, or how long ago, such as 2d"
+                .to_owned()
+        })
+    }
+
+    fn time(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(time) => time,
+            Self::Ago(ago) => {
+                let seconds = i64::try_from(ago.milliseconds() / 1000).unwrap_or(i64::MAX);
+                Timestamp::from_seconds(now.seconds().saturating_sub(seconds))
+            }
+        }
+    }
+}
+
+/// A day in seconds.
+const DAY: u64 = 86_400;
+/// The length of a date.
+const DATE: usize = "2026-11-21".len();
 
 pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     let workspace = context.workspace(ui)?;
@@ -92,13 +148,36 @@ pub fn run(args: &LogArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     if let Some(answer) = answer {
         return Err(Failure::from(answer));
     }
-    let log = Log::new(workspace.reader().repository()?, entries, &findings);
+    let entries = args.chosen(entries, context.caller.clock.now());
+    let mut log = Log::new(workspace.reader().repository()?, entries, &findings);
     if context.global.json {
         ui.document(&log)?;
     } else {
+        if !args.reverse {
+            log.entries.reverse();
+        }
         context.page(ui, &log.text(ui.paint, ui.width))?;
     }
     Ok(report::exit_after(&findings, exit))
+}
+
+impl LogArgs {
+    /// The steps that are wanted, of steps in the order of time.
+    fn chosen(&self, mut steps: Vec<StepView>, now: Timestamp) -> Vec<StepView> {
+        if let Some(since) = self.since {
+            let since = since.time(now);
+            // A step without a time is never left out.
+            steps.retain(|step| {
+                let at = step.at.as_deref().and_then(Timestamp::parse);
+                at.is_none_or(|at| at >= since)
+            });
+        }
+        let left_out = match self.newest {
+            Some(newest) => steps.len().saturating_sub(newest),
+            None => 0,
+        };
+        steps.split_off(left_out)
+    }
 }
 
 /// The steps of a task, each with the time at which it stands.

@@ -9,6 +9,7 @@ use orch_engine::apply::{NewTask, PlaceWish};
 use orch_engine::run::edit;
 use orch_engine::survey::Workspace;
 use orch_git::durable;
+use orch_view::Suggestion;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -109,11 +110,14 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     report::applied(&workspace, context, ui, &created.applied, false)?;
     if !context.global.json {
         let typed = |word: &str| command(&["orch", word, created.task.id.as_str()]);
-        ui.status(&format!(
-            "next: {}, or: {}",
-            typed("prompt"),
-            typed("suggest")
-        ));
+        let subject = workspace.reader().subject(&created.applied.sight);
+        let is_own_work = !report::has_agents(&workspace, context);
+        let (first, second) = if is_own_work && Suggestion::of(&subject).can_be_drafted() {
+            ("draft", "prompt")
+        } else {
+            ("prompt", "suggest")
+        };
+        ui.status(&format!("next: {}, or: {}", typed(first), typed(second)));
     }
     Ok(ExitCode::Fine)
 }

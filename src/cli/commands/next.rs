@@ -14,12 +14,15 @@ use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
 /// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
 /// skipped outputs are waived, and the reason is recorded.
 ///
+/// Takes one transition, and says if another one is due then; --settle takes all of them. Without TASK, the one
+/// open task with a due transition counts if there is no other way to tell.
+///
 /// Exits with 0 if a transition was applied, 1 if it was refused, 3 if there is nothing to apply. If one of several
 /// tasks is in error, it is named, the others still move, and the exit code is 1.
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The task, or a pattern of ids for several; optional if the current directory, the branch name or a
-    /// single open task identifies it.
+    /// The task, or a pattern of ids for several; optional if the current directory, the branch name, a single open
+    /// task or a single task with a due transition identifies it.
     pub task: Option<String>,
     /// Override the rules for this reason. It is recorded in the history and the commit.
     #[arg(long = "override", value_name = "WHY")]
@@ -30,6 +33,9 @@ pub struct NextArgs {
     /// Like --to, but also succeed if the task is already in this phase.
     #[arg(long, value_name = "PHASE")]
     expect: Option<String>,
+    /// Apply transitions until none is due.
+    #[arg(long, conflicts_with_all = ["reason", "to", "expect"])]
+    settle: bool,
     /// Write nothing; print what would happen.
     #[arg(long)]
     dry_run: bool,
@@ -45,7 +51,7 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         .map(|name| workspace.finder().tasks_meant(name))
         .transpose()?
     {
-        None => report::meant(&workspace, context, None)?,
+        None => meant(&workspace, context)?,
         Some(tasks) => match <[TaskRef; 1]>::try_from(tasks) {
             Ok([task]) => task,
             Err(tasks) => return several(&workspace, &tasks, args, context, ui),
@@ -88,7 +94,49 @@ pub fn run(args: &NextArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     decided(&workspace, &task, args, wanted.as_ref(), context, ui)
 }
 
-/// Applies the first transition that is due for each of several tasks, as one batch.
+/// The task that is meant if none is named: as for every command, or else the only one with a due transition.
+fn meant(workspace: &Workspace, context: &Context) -> Result<TaskRef, Failure> {
+    match report::meant(workspace, context, None) {
+        Err(Failure::Reported { error, .. }) if error.code() == Code::AmbiguousTask => {
+            let tasks = workspace.finder().tasks()?;
+            let looked = workspace
+                .crew()
+                .look_at_each(&tasks, LookDepth::Whole, |_, _, looked| looked);
+            let mut due = Vec::new();
+            for (task, sight) in tasks.into_iter().zip(looked) {
+                let is_due = sight.is_ok_and(|sight| {
+                    let transition = sight.decision.transition();
+                    !sight.untracked && transition.is_some_and(|due| !due.by_human)
+                });
+                if is_due && !task.id.is_archived() {
+                    due.push(task);
+                }
+            }
+            match <[TaskRef; 1]>::try_from(due) {
+                Ok([task]) => Ok(task),
+                Err(due) => Err(several_due(&due)),
+            }
+        }
+        meant => meant,
+    }
+}
+
+/// The error about several open tasks of which none or several have a due transition.
+fn several_due(due: &[TaskRef]) -> Failure {
+    if due.is_empty() {
+        let message = "several tasks are open, and no transition is due";
+        let hint = Hint::from("what each waits for: ").command(&["orch", "status"]);
+        return Failure::new(Code::AmbiguousTask, message).hint(hint);
+    }
+    let names: Vec<&str> = due.iter().map(|task| task.id.as_str()).collect();
+    let message = "transitions of several tasks are due; name one";
+    let mut argv = vec!["orch", "next"];
+    argv.extend(names.first());
+    Failure::new(Code::AmbiguousTask, message)
+        .hint(Hint::from(format!("{}: ", names.join(", "))).command(&argv))
+}
+
+/// Applies the first transition that is due for each of several tasks, or all of them, as one batch.
 fn several(
     workspace: &Workspace,
     tasks: &[TaskRef],
@@ -103,7 +151,7 @@ fn several(
     let may = |transition: &Transition| !transition.by_human;
     let plan = AdvancePlan {
         may: &may,
-        once: true,
+        once: !args.settle,
         own: false,
         dry_run: args.dry_run,
         adopt: &|_| false,
@@ -196,7 +244,7 @@ fn decided(
     };
     let plan = AdvancePlan {
         may: &may,
-        once: true,
+        once: !args.settle,
         own: false,
         dry_run: args.dry_run,
         adopt: &|_| false,

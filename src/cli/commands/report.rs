@@ -2,8 +2,10 @@
 
 use super::prelude::{Context, ExitCode, Failure, Ui};
 use orch_base::{Code, Diagnostic, command};
-use orch_core::decide::{ActorKind, Choice, Decision, DutyKind, Objection, WHY, duty, is_order};
-use orch_engine::apply::{Applied, Order};
+use orch_core::decide::{
+    ActorKind, Choice, Decision, Do, DutyKind, Objection, WHY, duty, is_order,
+};
+use orch_engine::apply::{Applied, NewResult, Order};
 use orch_engine::drive::{Controlled, work_tree_of_run};
 use orch_engine::gather::transition_lines;
 use orch_engine::survey::{NamedBy, Sight, TaskRef, Workspace};
@@ -13,6 +15,13 @@ use orch_view::{
 };
 use std::collections::HashSet;
 use std::iter;
+
+/// Whether somebody other than a person who reads this may do what agents do: an executor is configured, or the reader is
+/// an agent.
+pub(super) fn has_agents(workspace: &Workspace, context: &Context) -> bool {
+    let mut executors = workspace.settings().config().executors.names();
+    executors.next().is_some() || context.caller.kind == ActorKind::Agent
+}
 
 /// The named task, or the one in use, or the one that the directory, the branch or a single open task identifies.
 /// Returns an error if no task, or more than one, matches.
@@ -213,7 +222,16 @@ pub(super) fn applied_to_several(
     for one in applied {
         let subject = workspace.reader().subject(&one.sight);
         let next = DutyView::of(&subject);
-        ui.status(&format!("{}: {}", one.sight.task.id, next.reason));
+        let id = one.sight.task.id.as_str();
+        ui.status(&format!("{id}: {}", next.reason));
+        let due = one.sight.decision.transition();
+        if let Some(due) = due.filter(|due| !due.by_human && next.r#do == Do::Apply) {
+            let next = command(&["orch", "next", id]);
+            let to = &due.to;
+            ui.status(&format!(
+                "another step is due, to {to}: {next}, or all that are due: {next} --settle"
+            ));
+        }
     }
     if applied.is_empty() {
         ui.status("nothing is due");
@@ -366,20 +384,46 @@ pub(super) fn carry_out(
         Order::Reopen { .. } => meant_finished(&workspace, context, task)?,
         _ => meant(&workspace, context, task)?,
     };
-    match context
-        .writer(&workspace)
-        .orders()
-        .give(&task, order, dry_run)
-    {
+    let given = OrderGiven {
+        order,
+        results: &[],
+        dry_run,
+    };
+    carry_out_on(&workspace, &task, &given, context, ui)
+}
+
+/// An order, and how it is given.
+pub(super) struct OrderGiven<'a> {
+    pub order: &'a Order,
+    /// What verifications gave that an approval takes along.
+    pub results: &'a [NewResult],
+    pub dry_run: bool,
+}
+
+/// Like [`carry_out`], for a task that was found.
+pub(super) fn carry_out_on(
+    workspace: &Workspace,
+    task: &TaskRef,
+    given: &OrderGiven<'_>,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
+    let OrderGiven {
+        order,
+        results,
+        dry_run,
+    } = *given;
+    let orders = context.writer(workspace).orders();
+    match orders.with_results(results).give(task, order, dry_run) {
         Ok(done) => {
-            applied(&workspace, context, ui, &done, dry_run)?;
+            applied(workspace, context, ui, &done, dry_run)?;
             Ok(ExitCode::Fine)
         }
         Err(error)
             if matches!(order, Order::Approve { .. } | Order::Reject { .. })
                 && error.code() == Code::NothingToApply =>
         {
-            let sight = workspace.look(&task)?;
+            let sight = workspace.look(task)?;
             nothing(context, ui, &sight.decision, &error.to_string())?;
             error.hint().iter().for_each(|hint| ui.hint(hint));
             Ok(ExitCode::Nothing)

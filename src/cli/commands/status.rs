@@ -102,7 +102,10 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     } else {
         context.page(
             ui,
-            &status.text(ui.paint, &args.form(context, (ui.width, ui.height))),
+            &status.text(
+                ui.paint,
+                &args.form(&workspace, context, (ui.width, ui.height)),
+            ),
         )?;
     }
     Ok(report::exit_of(
@@ -179,6 +182,16 @@ fn answer(
     })
 }
 
+/// The status of the named tasks, or of all that are not archived.
+#[cfg(feature = "board")]
+pub(super) fn of_tasks(tasks: &[String], workspace: &Workspace) -> Result<Status, Failure> {
+    let args = StatusArgs {
+        tasks: tasks.to_vec(),
+        ..StatusArgs::default()
+    };
+    Ok(answer(&args, workspace, |_| ())?.status)
+}
+
 impl StatusArgs {
     /// Which tasks are wanted.
     fn filter(&self) -> TaskFilter<'_> {
@@ -192,7 +205,12 @@ impl StatusArgs {
     }
 
     /// The form of the text. Finished tasks are listed if a filter asks for them, too.
-    fn form(&self, context: &Context, (width, height): (usize, usize)) -> StatusForm {
+    fn form(
+        &self,
+        workspace: &Workspace,
+        context: &Context,
+        (width, height): (usize, usize),
+    ) -> StatusForm {
         let finished = self.all
             || !self.tasks.is_empty()
             || !self.phase.is_empty()
@@ -203,6 +221,7 @@ impl StatusArgs {
             height,
             fewest: FEWEST,
             finished,
+            has_agents: report::has_agents(workspace, context),
             now: context.caller.clock.now(),
         }
     }

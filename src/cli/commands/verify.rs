@@ -4,7 +4,7 @@ mod push;
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui, threads};
 use orch_base::{Code, VerificationName, command};
-use orch_engine::apply::Writer;
+use orch_engine::apply::{NewResult, Writer};
 use orch_engine::drive::{self, VerifyEnd, VerifyOptions, VerifyPlan};
 use orch_engine::gather::transition_lines;
 use orch_engine::run::serve_as_janitor;
@@ -82,12 +82,17 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         let words = ["orch", "verify", "--trust-once"];
         writer.authority().refuse_agent(&words)?;
     }
+    let options = VerifyOptions {
+        fresh: args.fresh,
+        again: args.again,
+        trust: args.trust_once,
+        unrecorded: false,
+    };
     let verifying = Verifying {
-        args,
         writer: &writer,
         context,
         ui,
-        names: &names,
+        options,
     };
     let pushing = if args.push {
         Some(Pushing::prepared(&workspace)?)
@@ -110,7 +115,7 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     };
     for task in &tasks {
         let before = answer.verifications.len();
-        let is_stopped = verifying.task(task.as_ref(), &mut answer)?;
+        let is_stopped = args.task(&verifying, task.as_ref(), &names, &mut answer)?;
         let id = task.as_ref().map(|task| task.id.to_string());
         if tasks.len() == 1 {
             answer.task.clone_from(&id);
@@ -135,19 +140,81 @@ pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
             ui.status("nothing is due");
         }
     }
+    Ok(exit_of(&answer))
+}
+
+fn exit_of(answer: &Verifications) -> ExitCode {
     let is = |outcome: &str| {
         answer
             .verifications
             .iter()
             .any(|one| one.outcome == outcome)
     };
-    Ok(if is("could-not-run") {
+    if is("could-not-run") {
         ExitCode::NotNow
     } else if is("failed") {
         ExitCode::No
     } else {
         ExitCode::Fine
-    })
+    }
+}
+
+/// What the verifications on the way to a phase gave.
+pub(super) enum WayVerified {
+    /// All of them passed, or none is due. Nothing is recorded yet.
+    Passed(Vec<NewResult>),
+    /// One failed or could not run, which was printed.
+    Failed(ExitCode),
+}
+
+/// Runs the verifications that are due from the phase of a task on to a later one, and records nothing.
+pub(super) fn on_the_way(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    to: &str,
+    context: &Context,
+    ui: &Ui,
+) -> Result<WayVerified, Failure> {
+    let names = drive::verifications_before(writer, task, to)?;
+    if names.is_empty() {
+        return Ok(WayVerified::Passed(Vec::new()));
+    }
+    threads::require(threads::FEW)?;
+    let plan = drive::plan_verifications(writer, Some(task), &names, false)?;
+    let mut answer = Verifications {
+        repository: writer.workspace.reader().repository()?,
+        task: Some(task.id.to_string()),
+        commit: plan.head.to_string(),
+        uncommitted: plan.uncommitted,
+        verifications: Vec::new(),
+        transitions: Vec::new(),
+        push: None,
+    };
+    let verifying = Verifying {
+        writer,
+        context,
+        ui,
+        options: VerifyOptions {
+            unrecorded: true,
+            ..VerifyOptions::default()
+        },
+    };
+    let carried_out = verifying.carry_out(&plan, &mut answer)?;
+    match exit_of(&answer) {
+        ExitCode::Fine if carried_out.is_stopped => Ok(WayVerified::Failed(ExitCode::NotNow)),
+        ExitCode::Fine => {
+            ui.status(answer.text(ui.paint_status).trim_end());
+            Ok(WayVerified::Passed(carried_out.unrecorded))
+        }
+        exit if context.global.json => {
+            ui.document(&answer)?;
+            Ok(WayVerified::Failed(exit))
+        }
+        exit => {
+            ui.answer(&answer.text(ui.paint))?;
+            Ok(WayVerified::Failed(exit))
+        }
+    }
 }
 
 /// Removes the checkouts that no process uses.
@@ -165,27 +232,24 @@ fn clean(writer: &Writer<'_>, ui: &Ui) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Fine)
 }
 
-/// What is verified, and for whom.
-struct Verifying<'v> {
-    args: &'v VerifyArgs,
-    writer: &'v Writer<'v>,
-    context: &'v Context,
-    ui: &'v Ui,
-    names: &'v [VerificationName],
-}
-
-impl Verifying<'_> {
+impl VerifyArgs {
     /// Verifies a task, or HEAD, and adds to the answer what that gave. Returns whether it was stopped.
-    fn task(&self, task: Option<&TaskRef>, answer: &mut Verifications) -> Result<bool, Failure> {
-        let plan = drive::plan_verifications(self.writer, task, self.names, self.args.all)?;
+    fn task(
+        &self,
+        verifying: &Verifying<'_>,
+        task: Option<&TaskRef>,
+        names: &[VerificationName],
+        answer: &mut Verifications,
+    ) -> Result<bool, Failure> {
+        let plan = drive::plan_verifications(verifying.writer, task, names, self.all)?;
         answer.commit = plan.head.to_string();
         answer.uncommitted = plan.uncommitted;
         let standing = plan.standing.iter();
         answer
             .verifications
             .extend(standing.map(|name| VerificationLine::of_none(name.as_str(), "fresh")));
-        if !self.args.dry_run {
-            return self.carry_out(&plan, answer);
+        if !self.dry_run {
+            return Ok(verifying.carry_out(&plan, answer)?.is_stopped);
         }
         answer
             .verifications
@@ -195,14 +259,32 @@ impl Verifying<'_> {
             }));
         Ok(false)
     }
+}
 
-    /// Runs what is planned, one after the other. Returns whether it was stopped.
-    fn carry_out(&self, plan: &VerifyPlan, answer: &mut Verifications) -> Result<bool, Failure> {
-        let options = VerifyOptions {
-            fresh: self.args.fresh,
-            again: self.args.again,
-            trust: self.args.trust_once,
-        };
+/// How verifications are run, and for whom.
+struct Verifying<'v> {
+    writer: &'v Writer<'v>,
+    context: &'v Context,
+    ui: &'v Ui,
+    options: VerifyOptions,
+}
+
+/// What running the verifications of a plan gave beside their lines.
+#[derive(Default)]
+struct CarriedOut {
+    is_stopped: bool,
+    /// The results that are not recorded yet.
+    unrecorded: Vec<NewResult>,
+}
+
+impl Verifying<'_> {
+    /// Runs what is planned, one after the other, and adds its lines to the answer.
+    fn carry_out(
+        &self,
+        plan: &VerifyPlan,
+        answer: &mut Verifications,
+    ) -> Result<CarriedOut, Failure> {
+        let mut carried_out = CarriedOut::default();
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopped);
         self.context
@@ -221,7 +303,7 @@ impl Verifying<'_> {
                     wants_stop: &wants_stop,
                     hear: &mut |event| shown.hear(event),
                 };
-                drive::verify_wanted(self.writer, plan, wanted, &options, &mut watch)
+                drive::verify_wanted(self.writer, plan, wanted, &self.options, &mut watch)
             };
             self.ui.passed();
             match ended? {
@@ -231,6 +313,10 @@ impl Verifying<'_> {
                         ..VerificationLine::of(&ran.result)
                     });
                     answer.verifications.extend(protected_line(&ran));
+                    if self.options.unrecorded {
+                        let results = drive::new_results(self.writer, &ran)?;
+                        carried_out.unrecorded.extend(results);
+                    }
                     if let Some(applied) = applied {
                         self.writer.renew_suggestion(&applied.sight)?;
                         answer.transitions.extend(transition_lines(&applied));
@@ -245,10 +331,11 @@ impl Verifying<'_> {
                 }
             }
             if wants_stop() {
-                return Ok(true);
+                carried_out.is_stopped = true;
+                break;
             }
         }
-        Ok(false)
+        Ok(carried_out)
     }
 }
 

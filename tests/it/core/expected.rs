@@ -630,3 +630,22 @@ fn a_task_of_plain_files_is_after_a_step_as_it_was() {
         std::borrow::Cow::Borrowed(_)
     ));
 }
+
+#[test]
+fn the_way_names_what_is_passed_and_what_is_ahead() {
+    let way = |world: &World| {
+        let stops = world.decide().way.into_iter();
+        let stops = stops.map(|stop| format!("{} {}", stop.phase, stop.stage.as_str()));
+        stops.collect::<Vec<_>>().join(", ")
+    };
+    let mut world = World::new(LIFECYCLE.clone());
+    assert_eq!(
+        way(&world),
+        "planning current, plan_review ahead, codegen ahead, review ahead, test ahead, accept ahead, done ahead"
+    );
+    world.reach("review");
+    assert_eq!(
+        way(&world),
+        "planning passed, plan_review passed, codegen passed, review current, test ahead, accept ahead, done ahead"
+    );
+}

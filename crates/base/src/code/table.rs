@@ -47,9 +47,9 @@ codes! {
         "`orch init --log-alias` found an alias with this name in the git configuration. It never overwrites one.",
         "Choose another name for the alias, as the hint says.";
     AmbiguousTask = "ambiguous-task", Usage,
-        "A name matches several tasks, but the command works on one.",
-        "The name is a pattern, or the beginning of several task ids.",
-        "Name one of the tasks that the hint lists.";
+        "Several tasks are meant, but the command works on one.",
+        "The name is a pattern, or the beginning of several task ids; or no task is named, and several are open.",
+        "Name one of the tasks that the hint lists, or that `orch status` lists.";
     AmendedEvidence = "amended-evidence", Finding,
         "An amended commit would contain files that its step never saw.",
         "HEAD records a step of the task, and a staged file of one of its artifacts differs from the one in HEAD. \

@@ -2,7 +2,7 @@
 
 use super::{
     CodeBase, Detail, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests, RecordVersion,
-    RestsOn, SendBack, State,
+    RestsOn, SendBack, State, WayStop,
 };
 use crate::workflow::{Format, Owner, is_tree_name};
 use orch_base::{
@@ -30,6 +30,8 @@ pub struct Decision {
     pub remarks: Vec<String>,
     /// The number of the attempt at the phase, from 1.
     pub attempt: u32,
+    /// The phases from the first to a good end, and where the task is among them; empty if its phase is unknown.
+    pub way: Vec<WayStop>,
     /// What the rules say.
     pub verdict: Verdict,
     /// The reason, as a sentence without a final full stop.

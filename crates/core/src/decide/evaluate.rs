@@ -7,6 +7,7 @@ use super::evaluation::{Evaluation, SeenTask, choice};
 use super::grounds::outdated_in_words;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
+use super::way::way;
 use super::ways_out::{to_archive, ways_out};
 use super::{
     BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
@@ -323,6 +324,7 @@ fn broken(
         substate: None,
         remarks: Vec::new(),
         attempt: 0,
+        way: Vec::new(),
         verdict: Verdict::Error { code },
         reason,
         rule: None,
@@ -426,6 +428,7 @@ impl Evaluation<'_> {
                 .and_then(|guard| guard.value(&scope).ok()),
             remarks: self.remarks(&scope, &mut diagnostics),
             attempt,
+            way: way(self.workflow, self.state, self.phase),
             verdict: Verdict::Done {
                 changed: Vec::new(),
             },

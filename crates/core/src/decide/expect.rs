@@ -293,7 +293,7 @@ fn expectation(
     })
 }
 
-/// The `of` map to copy: the needs of the phase that writes the artifact, as they are now.
+/// The `of` map to copy: what the artifact judges and the needs of the phase that writes it, as they are now.
 pub(super) fn judged(
     evaluation: &Evaluation<'_>,
     name: &ArtifactName,
@@ -306,10 +306,13 @@ pub(super) fn judged(
     let needs = writer
         .map(|phase| phase.needs.as_slice())
         .unwrap_or_default();
+    let artifact = evaluation.workflow.artifact(name);
+    let judges = artifact.map_or(&[][..], |artifact| artifact.judges.as_slice());
     evaluation
         .seen
         .iter()
-        .filter(|seen| needs.contains(&seen.derived.name) && seen.derived.name != *name)
+        .filter(|seen| needs.contains(&seen.derived.name) || judges.contains(&seen.derived.name))
+        .filter(|seen| seen.derived.name != *name)
         .filter_map(|seen| Some((seen.derived.name.clone(), seen.derived.digest?)))
         .collect()
 }

@@ -8,6 +8,7 @@
 mod activity;
 mod apply;
 mod approvals;
+mod approving;
 mod circumstances;
 mod code_facts;
 mod data;
@@ -55,6 +56,7 @@ mod undo;
 mod verified;
 mod version;
 mod wanted_code;
+mod way;
 mod ways_out;
 mod writer;
 
@@ -62,6 +64,7 @@ pub use activity::{
     accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
 };
 pub use apply::{Stamp, apply, initial_state};
+pub use approving::{ApprovalPlan, ApprovedWay, FreshResult, approve};
 pub use circumstances::{
     Circumstances, CompleteDecision, LastRun, Remembered, complete, evaluate_here,
 };
@@ -127,6 +130,7 @@ pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use wanted_code::{WantedCode, wanted_code};
+pub use way::{WayStage, WayStop};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };

@@ -294,7 +294,7 @@ pub(super) fn current<'w>(workflow: &'w Workflow, state: &State) -> Result<&'w P
     named_phase(workflow, name)
 }
 
-fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Error> {
+pub(super) fn named_phase<'w>(workflow: &'w Workflow, name: &str) -> Result<&'w Phase, Error> {
     workflow.phase_named(name).ok_or_else(|| {
         let known: Vec<&str> = workflow
             .phases

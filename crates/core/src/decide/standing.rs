@@ -118,8 +118,28 @@ impl Standings<'_> {
             return Some(WhyNot::Unfilled);
         }
         let mut of = judged(file)?.into_iter();
-        of.find_map(|(artifact, version)| outdated_because(self.present, &artifact, version))
-            .map(WhyNot::Outdated)
+        of.find_map(|(artifact, version)| {
+            let why = outdated_because(self.present, &artifact, version)?;
+            Some(if self.is_of_example(&artifact, version) {
+                format!(
+                    "its `of` has the `{artifact}` of the example of its schema, which stands for the present one \
+                     (`orch draft` writes that)"
+                )
+            } else {
+                why
+            })
+        })
+        .map(WhyNot::Outdated)
+    }
+
+    /// Whether this entry of `of` was copied from the example of the schema, where it names no version of anything.
+    fn is_of_example(&self, name: &str, version: NamedVersion) -> bool {
+        let schema = self.artifact.schema.as_ref();
+        let example = schema.and_then(|schema| schema.example()?.get("of")?.get(name)?.as_str());
+        match (example.and_then(Digest::parse), version) {
+            (Some(example), NamedVersion::Digest(digest)) => example == digest,
+            _ => false,
+        }
     }
 
     fn is_early(&self, file: &FileFact) -> bool {

@@ -212,6 +212,8 @@ pub struct Advance<'w> {
     pub(super) holds: Option<&'w Holds<'w>>,
     /// What verifications gave, whose files are written with the steps.
     pub(super) results: &'w [NewResult],
+    /// Whether all steps share a commit, whatever the settings say.
+    pub(super) together: bool,
 }
 
 impl Advance<'_> {

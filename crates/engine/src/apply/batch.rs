@@ -81,7 +81,7 @@ impl Advance<'_> {
         let tasks = due.map(|seen| self.task_commit(store, seen));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
         // The results of several verifications are files of one record, which its next state names.
-        let is_one = self.reader.settings.batches() || !self.results.is_empty();
+        let is_one = self.together || self.reader.settings.batches() || !self.results.is_empty();
         let (commits, has_kept) = self.planned(store, &mut tasks, is_one)?;
         let mut number_of_steps = 0;
         let mut ends = HashSet::new();

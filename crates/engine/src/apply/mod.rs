@@ -148,6 +148,7 @@ impl<'w> Writer<'w> {
             group: self.group,
             holds: self.holds,
             results: &[],
+            together: false,
         }
     }
 
@@ -168,6 +169,7 @@ impl<'w> Writer<'w> {
             reader: &self.workspace.reader,
             authority: self.authority(),
             advance: self.advance(),
+            results: &[],
         }
     }
 

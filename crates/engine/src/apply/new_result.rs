@@ -1,12 +1,13 @@
 //! The files with the results of verifications, as they are written with the events that name them.
 
-use crate::survey::{Error, TaskRef};
-use orch_core::decide::State;
-use orch_core::verification::Verification;
+use crate::survey::{Error, Sight, TaskRef};
+use orch_core::decide::{FreshResult, ResultFile, State, VerifiedFact};
+use orch_core::verification::{RULES, Verification, read_statement};
 use orch_files::{Directory, io_error};
 use orch_git::{Store, Write, durable};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A result to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,43 @@ impl NewResult {
             ..self.verification.clone()
         }
     }
+}
+
+/// The results as a decision sees them. One whose text cannot be read is left out: its event would not be accepted either.
+pub(super) fn fresh_results(results: &[NewResult]) -> Vec<FreshResult> {
+    let read = |new: &NewResult| {
+        Some(FreshResult {
+            verification: new.verification.clone(),
+            result: Arc::new(read_statement(&new.text).ok()?),
+        })
+    };
+    results.iter().filter_map(read).collect()
+}
+
+/// A sight in which the files of these results are there.
+pub(super) fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
+    let mut sight = sight.clone();
+    for NewResult {
+        verification, text, ..
+    } in results
+    {
+        let Ok(result) = read_statement(text) else {
+            continue;
+        };
+        let facts = &mut sight.observed.facts.verified;
+        let fact = facts
+            .entry(verification.name.clone())
+            .or_insert_with(|| VerifiedFact {
+                code: None,
+                rules: RULES,
+                file: ResultFile::Missing,
+            });
+        fact.file = ResultFile::Result {
+            digest: verification.result.digest,
+            result: Arc::new(result),
+        };
+    }
+    sight
 }
 
 /// The files of results of a task, as they are committed below `root`. Each replaces whatever is in its place.

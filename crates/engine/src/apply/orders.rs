@@ -2,12 +2,14 @@
 
 use super::advance::{Advance, Applied, TaskOutcome};
 use super::authority::{Authority, OrderedStep};
+use super::new_result::{NewResult, fresh_results, with_results};
 use super::record_files::bytes_at;
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint};
 use orch_core::decide::{
-    self, Facts, HistoryEntry, Kind, Objection, Recorded, Ruling, RulingOrder, Stamp, State, Step,
-    TakenBack, Transition, WHY, initial_state, of_another_file, other_format, unknown_in_record,
+    self, ApprovalPlan, Draft, FreshResult, HistoryEntry, Kind, Objection, Recorded, Ruling,
+    RulingOrder, Stamp, State, Step, TakenBack, WHY, initial_state, of_another_file, other_format,
+    unknown_in_record,
 };
 use orch_core::record::{EventLog, FoldCache};
 use std::borrow::Cow;
@@ -58,6 +60,8 @@ pub enum Order {
     },
     /// Let the task continue where a verdict is asked for.
     Approve {
+        /// The phase up to which every verdict is approved; `None` for the next one alone.
+        to: Option<String>,
         /// The objections that the verdict names.
         objections: Vec<Objection>,
         /// Why it continues even if what it rests on does not stand; `None` if that closes the way.
@@ -159,7 +163,8 @@ impl Order {
         if let Self::Override { to: Some(to), .. }
         | Self::Rollback { to: Some(to), .. }
         | Self::Reopen { to: Some(to), .. }
-        | Self::Reject { to: Some(to), .. } = self
+        | Self::Reject { to: Some(to), .. }
+        | Self::Approve { to: Some(to), .. } = self
         {
             words.extend(["--to", to]);
         }
@@ -187,6 +192,7 @@ impl Order {
             Self::Approve {
                 objections,
                 although,
+                ..
             } => Some(RulingOrder {
                 ruling: Ruling::Approve,
                 to: None,
@@ -214,36 +220,24 @@ impl Order {
         }
     }
 
-    /// The transition that the order asks for, with the facts that it rests on. What a person decides has to be written
-    /// by then, unless it is only tried.
-    fn transition<'f>(
+    /// The steps that the order asks for. What a person decides has to be written by then, unless it is only tried.
+    fn steps(
         &self,
-        sight: &'f Sight,
+        sight: &Sight,
         state: &State,
         stamp: &Stamp,
-        taken: Option<&TakenBack>,
-        is_trial: bool,
-    ) -> Result<(Transition, Cow<'f, Facts>), Error> {
+        given: &OrderInputs<'_>,
+    ) -> Result<Vec<Step>, Error> {
         let workflow = sight.workflow();
         let facts = &sight.observed.facts;
-        if let Some(ruling) = self.ruling() {
-            let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
-            let is_said = ruled
-                .draft
-                .as_ref()
-                .is_some_and(|draft| draft.facts.is_none());
-            if ruled.draft.is_some() && !is_trial && !is_said {
-                // The decision was written, and something else has replaced it since.
-                let message = "the file with the decision changed meanwhile";
-                return Err(Error::new(Code::NothingToApply, message));
+        if let Some(plan) = self.approval(given.results, given.ran_by) {
+            let way = decide::approve(workflow, state, facts, &plan, stamp)?;
+            if !given.is_trial {
+                refuse_unwritten(&way.drafts)?;
             }
-            let drafted = ruled
-                .draft
-                .and_then(|draft| draft.facts)
-                .or(ruled.written)
-                .map(Cow::Owned);
-            return Ok((ruled.transition, drafted.unwrap_or(Cow::Borrowed(facts))));
+            return Ok(way.steps);
         }
+        let mut written = Cow::Borrowed(facts);
         let transition = match self {
             Self::Rollback { to, reason } => {
                 decide::rollback(workflow, state, facts, to.as_deref(), reason)
@@ -261,15 +255,89 @@ impl Order {
             Self::Override { to, reason } => {
                 decide::override_to(workflow, state, facts, to.as_deref(), reason)
             }
-            Self::Undo { reason } if let Some(taken) = taken => {
+            Self::Undo { reason } if let Some(taken) = given.taken => {
                 decide::undo(workflow, state, taken, reason.as_deref())
+            }
+            Self::Reject { .. } if let Some(ruling) = self.ruling() => {
+                let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
+                if !given.is_trial {
+                    refuse_unwritten(ruled.draft.as_slice())?;
+                }
+                let drafted = ruled.draft.and_then(|draft| draft.facts);
+                if let Some(facts) = drafted.or(ruled.written) {
+                    written = Cow::Owned(facts);
+                }
+                Ok(ruled.transition)
             }
             Self::Undo { .. } | Self::Approve { .. } | Self::Reject { .. } => {
                 Err(Error::new(Code::NothingToApply, "nothing is decided"))
             }
         };
-        Ok((transition?, Cow::Borrowed(facts)))
+        let transition = transition?;
+        let state = decide::apply(workflow, state, &written, &transition, stamp);
+        Ok(vec![Step { transition, state }])
     }
+
+    /// The files that have to be written before a person's decision can be recorded.
+    pub(super) fn drafts(
+        &self,
+        sight: &Sight,
+        stamp: &Stamp,
+        results: &[FreshResult],
+        ran_by: &Stamp,
+    ) -> Result<Vec<Draft>, Error> {
+        let state = usable_state(sight)?;
+        let workflow = sight.workflow();
+        let facts = &sight.observed.facts;
+        if let Some(plan) = self.approval(results, ran_by) {
+            return Ok(decide::approve(workflow, &state, facts, &plan, stamp)?.drafts);
+        }
+        match self.ruling() {
+            Some(ruling) => {
+                let ruled = decide::rule_on(workflow, &state, facts, ruling, stamp)?;
+                Ok(ruled.draft.into_iter().collect())
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What a person approves; `None` for any other order.
+    fn approval<'a>(
+        &'a self,
+        results: &'a [FreshResult],
+        ran_by: &'a Stamp,
+    ) -> Option<ApprovalPlan<'a>> {
+        let Self::Approve { to, .. } = self else {
+            return None;
+        };
+        Some(ApprovalPlan {
+            order: self.ruling()?,
+            until: to.as_deref(),
+            results,
+            ran_by,
+        })
+    }
+}
+
+/// What an order is given with.
+struct OrderInputs<'a> {
+    /// What an undo takes back.
+    taken: Option<&'a TakenBack>,
+    /// What verifications gave on the way.
+    results: &'a [FreshResult],
+    /// Who ran them.
+    ran_by: &'a Stamp,
+    /// Whether nothing is written.
+    is_trial: bool,
+}
+
+/// Returns an error if a decision that was written is no longer there.
+fn refuse_unwritten(drafts: &[Draft]) -> Result<(), Error> {
+    if drafts.iter().any(|draft| draft.facts.is_some()) {
+        let message = "the file with the decision changed meanwhile";
+        return Err(Error::new(Code::NothingToApply, message));
+    }
+    Ok(())
 }
 
 /// Gives the orders of a person: override, rollback, reopen, confirm, undo, approve and reject.
@@ -278,9 +346,17 @@ pub struct Orders<'w> {
     pub(super) reader: &'w Reader,
     pub(super) authority: Authority<'w>,
     pub(super) advance: Advance<'w>,
+    /// What verifications gave that an approval takes along.
+    pub(super) results: &'w [NewResult],
 }
 
-impl Orders<'_> {
+impl<'w> Orders<'w> {
+    /// The same, where an approval takes these results along.
+    #[must_use]
+    pub fn with_results(self, results: &'w [NewResult]) -> Self {
+        Self { results, ..self }
+    }
+
     /// Executes an order; with `dry_run` nothing is written, and anyone may ask. Returns an error if the
     /// caller may not give the order, or if it is refused or cannot be committed now.
     pub fn give(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {
@@ -290,43 +366,53 @@ impl Orders<'_> {
         } else {
             self.authority.stamp_of(&order.step(task))?
         };
+        let results = fresh_results(self.results);
+        let ran_by = self.authority.caller.own_stamp();
         let written = if dry_run {
-            None
+            Vec::new()
         } else {
-            self.write_decision(task, order, &stamp)?
+            self.write_decisions(task, order, &stamp, &results)?
         };
         let taken = RefCell::new(None);
-        let outcomes = self
-            .advance
-            .apply(std::slice::from_ref(task), dry_run, &|sight| {
-                let state = usable_state(sight)?;
-                let undone = if matches!(order, Order::Undo { .. }) {
-                    Some(self.last_order(sight)?)
-                } else {
-                    None
-                };
-                let (transition, facts) =
-                    order.transition(sight, &state, &stamp, undone.as_ref(), dry_run)?;
-                let state = decide::apply(sight.workflow(), &state, &facts, &transition, &stamp);
-                taken.replace(undone);
-                Ok(self.reader.settled(sight, vec![Step { transition, state }]))
-            });
-        let applied = outcomes.and_then(first_applied).map(|mut applied| {
-            applied
-                .notes
-                .extend(taken.borrow().as_ref().map(taken_back));
-            applied
+        let advance = Advance {
+            results: self.results,
+            together: true,
+            ..self.advance
+        };
+        let outcomes = advance.apply(std::slice::from_ref(task), dry_run, &|sight| {
+            let state = usable_state(sight)?;
+            let undone = if matches!(order, Order::Undo { .. }) {
+                Some(self.last_order(sight)?)
+            } else {
+                None
+            };
+            let given = OrderInputs {
+                taken: undone.as_ref(),
+                results: &results,
+                ran_by: &ran_by,
+                is_trial: dry_run,
+            };
+            let steps = order.steps(sight, &state, &stamp, &given)?;
+            taken.replace(undone);
+            Ok(self
+                .reader
+                .settled(&with_results(sight, self.results), steps))
         });
-        match (applied, written) {
-            (Ok(mut applied), Some(written)) => {
-                applied.notes.extend(written.note());
+        let applied = outcomes.and_then(first_applied);
+        match applied {
+            Ok(mut applied) => {
+                applied
+                    .notes
+                    .extend(taken.borrow().as_ref().map(taken_back));
+                applied
+                    .notes
+                    .extend(written.iter().filter_map(|one| one.note()));
                 Ok(applied)
             }
-            (Err(error), Some(written)) => {
-                written.undo();
+            Err(error) => {
+                written.into_iter().rev().for_each(|one| one.undo());
                 Err(error)
             }
-            (done, None) => done,
         }
     }
 

@@ -2,12 +2,10 @@
 
 use super::advance::{Advance, Applied};
 use super::authority::Authority;
-use super::new_result::NewResult;
+use super::new_result::{NewResult, with_results};
 use super::orders::{first_applied, usable_state};
 use crate::survey::{Error, Reader, Sight, TaskRef};
-use orch_core::decide::{self, Detail, DetailStep, ResultFile, Step, VerifiedFact};
-use orch_core::verification::{RULES, read_statement};
-use std::sync::Arc;
+use orch_core::decide::{self, Detail, DetailStep, Step};
 
 /// Records the results of verifications.
 #[derive(Clone, Copy)]
@@ -57,30 +55,4 @@ impl Results<'_> {
         });
         outcomes.and_then(first_applied)
     }
-}
-
-/// A sight in which the files of these results are there.
-fn with_results(sight: &Sight, results: &[NewResult]) -> Sight {
-    let mut sight = sight.clone();
-    for NewResult {
-        verification, text, ..
-    } in results
-    {
-        let Ok(result) = read_statement(text) else {
-            continue;
-        };
-        let facts = &mut sight.observed.facts.verified;
-        let fact = facts
-            .entry(verification.name.clone())
-            .or_insert_with(|| VerifiedFact {
-                code: None,
-                rules: RULES,
-                file: ResultFile::Missing,
-            });
-        fact.file = ResultFile::Result {
-            digest: verification.result.digest,
-            result: Arc::new(result),
-        };
-    }
-    sight
 }

@@ -1,10 +1,10 @@
 //! Writes the file of a person's decision, before the transition that it makes due.
 
-use super::orders::{Order, Orders, usable_state};
+use super::orders::{Order, Orders};
 use super::preflight::refuse_link;
 use crate::survey::{Error, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
-use orch_core::decide::{self, FileWriter, Stamp};
+use orch_core::decide::{Draft, FileWriter, FreshResult, Stamp};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use std::io::Write as _;
@@ -23,31 +23,47 @@ pub(super) struct WrittenDecision {
 }
 
 impl Orders<'_> {
-    /// Writes the file with which an order decides; `None` if a file already decides so, or the order needs
-    /// none. What it replaces is kept beside it, unless HEAD has it. Returns an error if there is nothing to
-    /// decide, or the file cannot be written.
-    pub(super) fn write_decision(
+    /// Writes the files with which an order decides; none if files already decide so, or the order needs none. What
+    /// they replace is kept beside them, unless HEAD has it. Returns an error if there is nothing to decide, or a file
+    /// cannot be written; then none of them stays.
+    pub(super) fn write_decisions(
         &self,
         task: &TaskRef,
         order: &Order,
         stamp: &Stamp,
-    ) -> Result<Option<WrittenDecision>, Error> {
-        let Some(ruling) = order.ruling() else {
-            return Ok(None);
-        };
+        results: &[FreshResult],
+    ) -> Result<Vec<WrittenDecision>, Error> {
+        if order.ruling().is_none() {
+            return Ok(Vec::new());
+        }
         let sight = self.reader.look(task)?;
         refuse_link(self.reader, &sight)?;
-        let state = usable_state(&sight)?;
-        let facts = &sight.observed.facts;
-        let ruled = decide::rule_on(sight.workflow(), &state, facts, ruling, stamp)?;
-        let Some(draft) = ruled.draft else {
-            return Ok(None);
-        };
+        let mut written = Vec::new();
+        let ran_by = self.authority.caller.own_stamp();
+        for draft in order.drafts(&sight, stamp, results, &ran_by)? {
+            match self.write_decision(&sight, draft, stamp) {
+                Ok(one) => written.push(one),
+                Err(error) => {
+                    written.into_iter().rev().for_each(WrittenDecision::undo);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    fn write_decision(
+        &self,
+        sight: &Sight,
+        draft: Draft,
+        stamp: &Stamp,
+    ) -> Result<WrittenDecision, Error> {
+        let task = &sight.task;
         let path = task.file(&draft.path)?;
         let file = path.under(&self.reader.root);
         self.refuse_other(&path)?;
         let before = sight.observed.files.iter().find(|known| known.path == path);
-        let kept = before.filter(|before| !self.is_in_head(&sight, &path, before.digest));
+        let kept = before.filter(|before| !self.is_in_head(sight, &path, before.digest));
         let kept = kept
             .map(|before| self.keep(&path, &before.bytes))
             .transpose()?;
@@ -64,14 +80,14 @@ impl Orders<'_> {
                 ..stamp.writer()
             },
         );
-        Ok(Some(WrittenDecision {
+        Ok(WrittenDecision {
             root,
             file,
             path,
             before,
             kept,
             text: draft.text,
-        }))
+        })
     }
 
     /// Refuses a place for the decision that is behind a link, or that holds something other than a file: what

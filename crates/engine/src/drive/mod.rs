@@ -47,7 +47,8 @@ pub use task_notice::TaskNotice;
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
     CleanedCheckouts, KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification,
-    clean_checkouts, known_checkouts, plan_verifications, verify_wanted,
+    clean_checkouts, known_checkouts, new_results, plan_verifications, verifications_before,
+    verify_wanted,
 };
 pub use verify_health::examine_verifications;
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};

@@ -16,7 +16,7 @@ use crate::verify::{
 };
 use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
-use orch_core::decide::{WantedCode, planned_paths, wanted_code};
+use orch_core::decide::{WantedCode, WayStage, planned_paths, wanted_code};
 use orch_core::verification::{
     NotRun, Verification, VerificationResult, VerifiedCode, VerifiedResult, VerifyTable, statement,
 };
@@ -38,6 +38,8 @@ pub struct VerifyOptions {
     pub again: bool,
     /// Whether to start what `orch.toml` names without the trust of a person.
     pub trust: bool,
+    /// Whether the caller records the result, along with more.
+    pub unrecorded: bool,
 }
 
 /// What to run: the verifications of a task, or those of HEAD.
@@ -243,7 +245,36 @@ impl VerifyPlan {
     }
 }
 
-/// Runs one verification of a plan, and records its result if it is that of a task. If another process has to be waited for,
+/// The verifications that the phases before this one ask for, from the phase of the task on. None if no such phase lies
+/// ahead. Returns an error if the task cannot be read.
+pub fn verifications_before(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    to: &str,
+) -> Result<Vec<VerificationName>, Error> {
+    let sight = writer.workspace.look(task)?;
+    sight.require_tracked()?;
+    let workflow = sight.workflow();
+    let facts = &sight.observed.facts;
+    let Some(end) = workflow.phase_named(to) else {
+        return Ok(Vec::new());
+    };
+    let mut names = Vec::new();
+    for stop in &sight.decision.way {
+        if matches!(stop.stage, WayStage::Passed | WayStage::Waived) {
+            continue;
+        }
+        if stop.phase == end.id {
+            return Ok(names);
+        }
+        let phase = workflow.phase(&stop.phase);
+        let asked = phase.into_iter().flat_map(|phase| &phase.verifies);
+        names.extend(asked.filter(|name| facts.defines(name)).cloned());
+    }
+    Ok(Vec::new())
+}
+
+/// Runs one verification of a plan, and records its result if it is that of a task and the options do not say otherwise. If another process has to be waited for,
 /// what runs is planned anew afterwards. Returns an error if a person has to trust it first, if the code has changed by the
 /// time it ended, or if its result cannot be recorded.
 pub fn verify_wanted(
@@ -368,8 +399,10 @@ impl ClaimedVerification<'_> {
             }
             VerifyOutcome::Ran(ran) => {
                 let applied = match &plan.sight {
-                    Some(sight) => Some(Box::new(record(writer, &sight.task, &ran)?)),
-                    None => None,
+                    Some(sight) if !options.unrecorded => {
+                        Some(Box::new(record(writer, &sight.task, &ran)?))
+                    }
+                    _ => None,
                 };
                 Ok(VerifyEnd::Ran(ran, applied))
             }
@@ -482,12 +515,7 @@ fn failed_before(store: &Store, now: &VerifyAttempt) -> Option<CouldNotRun> {
 
 /// Records the results of a run. Returns an error if the branch has other code or another table by now.
 fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<Applied, Error> {
-    let store = store(writer)?;
-    let protected = ran.protected.iter().flatten();
-    let results: Vec<NewResult> = std::iter::once(&ran.result)
-        .chain(protected)
-        .map(|result| new_result(store, result))
-        .collect();
+    let results = new_results(writer, ran)?;
     let run = &ran.result.run;
     writer.results().record(task, &results, &|sight| {
         let state = sight.state().ok_or_else(Error::moved)?;
@@ -507,6 +535,14 @@ fn record(writer: &Writer<'_>, task: &TaskRef, ran: &RanVerification) -> Result<
         let hint = Hint::run(&["orch", "verify", task.id.as_str()]);
         Err(Error::new(Code::VerificationOvertaken, message).with_hint(hint))
     })
+}
+
+/// What of a run is recorded. Returns an error outside git.
+pub fn new_results(writer: &Writer<'_>, ran: &RanVerification) -> Result<Vec<NewResult>, Error> {
+    let store = store(writer)?;
+    let protected = ran.protected.iter().flatten();
+    let results = std::iter::once(&ran.result).chain(protected);
+    Ok(results.map(|result| new_result(store, result)).collect())
 }
 
 fn new_result(store: &Store, result: &VerificationResult) -> NewResult {

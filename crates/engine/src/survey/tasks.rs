@@ -165,7 +165,7 @@ impl Finder<'_> {
             }
             (Some(_), Some(_)) => {
                 let message = format!("several tasks are {kind}; name one");
-                Err(Diagnostic::error(Code::UnknownTask, message)
+                Err(Diagnostic::error(Code::AmbiguousTask, message)
                     .hint(Hint::from("list them: ").command(&["orch", "status"]))
                     .into())
             }

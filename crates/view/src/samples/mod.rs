@@ -186,6 +186,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         substate: None,
         remarks: Vec::new(),
         attempt: 1,
+        way: Vec::new(),
         verdict,
         reason: reason.to_owned(),
         rule: None,

@@ -349,6 +349,7 @@ artifacts
 
 pub fn form(width: usize, height: usize, finished: bool) -> StatusForm {
     StatusForm {
+        has_agents: true,
         width,
         height,
         fewest: 5,

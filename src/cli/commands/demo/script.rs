@@ -175,6 +175,7 @@ fn acceptance(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.order(
         &format!("orch approve {TASK}"),
         &Order::Approve {
+            to: None,
             objections: Vec::new(),
             although: None,
         },

@@ -114,7 +114,11 @@ impl<'u> RunDisplay<'u> {
     pub(super) fn applied(&mut self, applied: &Applied) {
         for line in transition_lines(applied) {
             if !self.json {
-                self.say(line.text(self.ui.paint_status, 0).trim_end().to_owned());
+                self.say(
+                    line.text(self.ui.paint_status, self.ui.width_status)
+                        .trim_end()
+                        .to_owned(),
+                );
             }
             self.transitions.push(line);
         }

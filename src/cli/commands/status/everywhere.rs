@@ -14,7 +14,10 @@ pub(super) fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitC
     } else {
         context.page(
             ui,
-            &everywhere.text(ui.paint, &args.form(context, (ui.width, ui.height))),
+            &everywhere.text(
+                ui.paint,
+                &args.form(&workspace, context, (ui.width, ui.height)),
+            ),
         )?;
     }
     Ok(report::exit_of(

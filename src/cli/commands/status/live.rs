@@ -72,7 +72,7 @@ fn text(
     }
     let form = StatusForm {
         fewest: 1,
-        ..args.form(context, (width, height))
+        ..args.form(&workspace, context, (width, height))
     };
     let text = match args.everywhere {
         true => gather::everywhere(args.filter(), &workspace)?
