@@ -11,8 +11,8 @@ use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft,
     explain, generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover,
-    reject, rename, reopen, resolve, resume, rollback, run, runs, schema, status, stop, suggest,
-    trust, undo, verify, watch, workflow,
+    reject, rename, reopen, resolve, resume, review, rollback, run, runs, schema, show, status,
+    stop, suggest, trust, undo, verify, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -78,6 +78,7 @@ pub struct Global {
 pub enum Command {
     Status(status::StatusArgs),
     Suggest(suggest::SuggestArgs),
+    Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
     #[cfg(feature = "board")]
     Board(board::BoardArgs),
@@ -106,6 +107,7 @@ pub enum Command {
     Mcp(mcp::McpArgs),
     #[cfg(feature = "api")]
     Serve(serve::ServeArgs),
+    Review(review::ReviewArgs),
     Approve(approve::ApproveArgs),
     Reject(reject::RejectArgs),
     Confirm(confirm::ConfirmArgs),
@@ -159,6 +161,7 @@ impl Command {
             Self::Next(args) => args.locks,
             Self::Verify(args) => args.locks,
             Self::Answer(args) => args.locks,
+            Self::Review(args) => args.locks,
             Self::Approve(args) => args.locks,
             Self::Reject(args) => args.locks,
             Self::Confirm(args) => args.locks,

@@ -6,6 +6,7 @@ mod commands;
 mod complete;
 #[cfg(any(feature = "api", feature = "mcp"))]
 mod described;
+mod editor;
 mod failure;
 mod interrupt;
 #[cfg(feature = "board")]

@@ -47,6 +47,7 @@ mod renamed;
 #[cfg(feature = "repl")]
 mod repl;
 mod reports;
+mod review;
 mod run;
 mod schemas;
 #[cfg(all(feature = "api", feature = "board", feature = "mcp", feature = "repl"))]

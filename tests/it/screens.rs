@@ -256,7 +256,7 @@ macro_rules! screens {
 }
 
 screens! {
-    agents bad check doctor empty help hook look next orders recover rename runs setup workflow
+    agents bad check doctor empty help hook look next orders recover rename runs setup sheet workflow
 }
 
 #[test]
@@ -308,11 +308,12 @@ fn calls(file: &str, command: &str) -> Vec<bool> {
     calls
 }
 
-/// What no story shows: a server and an executor that answers are started by tests of their own, and what a hook of git
+/// What no story shows: a server, an executor that answers and an editor are started by tests of their own, and what a hook of git
 /// cannot do is no reason to refuse a commit.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("serve", "a success"),
     ("generate", "a success"),
+    ("review", "a success"),
     ("hook prepare-commit-msg", "a refusal"),
     ("hook commit-msg", "a refusal"),
 ];

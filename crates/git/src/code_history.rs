@@ -228,6 +228,16 @@ impl<'s> CodeParts<'s> {
         changed_files(&one, &other, code)
     }
 
+    /// The files of some code in a commit. Returns an error if git cannot read a tree.
+    pub fn code_files(
+        &self,
+        commit: Digest,
+        code: &CodePart<'_>,
+    ) -> Result<BTreeSet<RepoPath>, Error> {
+        let nothing = self.objects.source_at(None);
+        changed_files(&nothing, &self.objects.source_at(commit), code)
+    }
+
     /// The files of some code that a commit changes; of a merge, those that are as in none of its parents.
     fn files_changed(
         &self,

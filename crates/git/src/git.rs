@@ -160,9 +160,21 @@ pub(super) fn git_opens(directory: &Path) -> bool {
 /// if git does not say.
 #[must_use]
 pub fn git_pager(directory: &Path) -> Option<String> {
+    variable(directory, "GIT_PAGER")
+}
+
+/// The editor that git would use in a directory: `GIT_EDITOR`, `core.editor`, `VISUAL`, `EDITOR`, or what git was built
+/// with. `None` if git does not say.
+#[must_use]
+pub fn git_editor(directory: &Path) -> Option<String> {
+    variable(directory, "GIT_EDITOR")
+}
+
+/// A logical variable of git; see git-var(1).
+fn variable(directory: &Path, name: &str) -> Option<String> {
     let mut command = program();
     command
-        .args(["var", "GIT_PAGER"])
+        .args(["var", name])
         .current_dir(directory)
         .stdin(Stdio::null())
         .stderr(Stdio::null());

@@ -78,7 +78,7 @@ pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
 pub use commit::{Committed, LockOrder, PlannedCommit, Transaction, Transactions, Write};
 pub use conflict::{GitSettings, Operation, Unmerged};
 pub use environment::Environment;
-pub use git::{git_pager, git_version};
+pub use git::{git_editor, git_pager, git_version};
 pub use guard::GitGuard;
 pub use history::{History, PathChange};
 pub use hooks::{ConfiguredHook, Hooks, HooksLocation};

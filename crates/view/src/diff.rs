@@ -82,7 +82,7 @@ impl ArtifactDiff {
 }
 
 /// A line of a patch. What would control the terminal is not printed.
-fn shown(line: &str, paint: Paint) -> String {
+pub(super) fn shown(line: &str, paint: Paint) -> String {
     let text: String = line
         .chars()
         .map(|c| if c == '\t' { c } else { visible(c) })

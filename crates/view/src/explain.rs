@@ -556,7 +556,7 @@ fn origin(subject: &Subject<'_>, name: &str) -> Option<String> {
     Some(in_repository(subject.place, &derived.files.first()?.path))
 }
 
-fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
+pub(super) fn facts(subject: &Subject<'_>, derived: &Derived) -> ArtifactFacts {
     ArtifactFacts {
         artifact: derived.name.to_string(),
         paths: derived

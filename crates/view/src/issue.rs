@@ -47,7 +47,9 @@ pub(super) fn inputs(subject: &Subject<'_>) -> Vec<InputView> {
                 .filter(|(issue, _)| issue.artifact == evidence.artifact && issue.path == *path);
             rows.push(InputView {
                 file,
-                issues: issues.map(|(issue, place)| view(issue, *place)).collect(),
+                issues: issues
+                    .map(|(issue, place)| view(issue, *place, LONGEST))
+                    .collect(),
             });
         }
     }
@@ -110,8 +112,8 @@ impl IssueView {
     }
 }
 
-/// The first of these members that an issue has, as a short text.
-fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
+/// The first of these members that an issue has, as a text of at most `longest` columns.
+fn text(members: &Map<String, Value>, names: &[&str], longest: usize) -> Option<String> {
     let value = names.iter().find_map(|name| members.get(*name))?;
     let text = value
         .as_str()
@@ -119,26 +121,35 @@ fn text(members: &Map<String, Value>, names: &[&str]) -> Option<String> {
     if text.trim().is_empty() {
         return None;
     }
-    Some(shorten(&text, LONGEST))
+    Some(shorten(&text, longest))
 }
 
-fn view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
+/// An issue with all that it says.
+pub(super) fn issue_view(issue: &QuotedIssue) -> IssueView {
+    view(issue, None, 0)
+}
+
+/// An issue, with texts of at most `longest` columns; 0 means no limit.
+fn view(issue: &QuotedIssue, place: Option<&Place>, longest: usize) -> IssueView {
     let none = Map::new();
     let members = issue.value.as_object().unwrap_or(&none);
     let message = match issue.value.as_str() {
-        Some(whole) => shorten(whole, LONGEST),
-        None => match (text(members, &NAMES), text(members, &MESSAGES)) {
+        Some(whole) => shorten(whole, longest),
+        None => match (
+            text(members, &NAMES, longest),
+            text(members, &MESSAGES, longest),
+        ) {
             (Some(name), Some(message)) => format!("{name}: {message}"),
             (_, Some(message)) => message,
-            _ => shorten(&issue.value.to_string(), LONGEST),
+            _ => shorten(&issue.value.to_string(), longest),
         },
     };
     let line = members.get("line").and_then(Value::as_u64);
-    let about = text(members, &FILES)
+    let about = text(members, &FILES, longest)
         .map(|file| line.map_or(file.clone(), |line| format!("{file}:{line}")));
     IssueView {
         line: place.and_then(|place| place.line),
-        severity: text(members, &["severity"]),
+        severity: text(members, &["severity"], longest),
         message,
         about,
     }

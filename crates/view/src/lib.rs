@@ -37,6 +37,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod schema_outline;
+mod sheet;
 mod source_place;
 mod status;
 mod step;
@@ -83,6 +84,10 @@ pub use question::question;
 pub use rank::{TaskRank, sort};
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
+pub use sheet::{
+    ChangedFile, JudgedStep, SheetForm, SheetSource, TaskChange, TaskSheet, line_ranges,
+    marked_lines,
+};
 pub use source_place::SourcePlace;
 pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};

@@ -260,7 +260,8 @@ impl VerificationLine {
         lines.join("\n") + "\n"
     }
 
-    fn counts(&self) -> Option<String> {
+    /// How many tests there were, and how many of them failed, for people.
+    pub(super) fn counts(&self) -> Option<String> {
         let tests = self.tests?;
         let failures = self.failures.unwrap_or_default();
         let noun = if tests == 1 { "test" } else { "tests" };
@@ -273,6 +274,15 @@ impl VerificationLine {
 }
 
 impl FailedTestView {
+    /// Where it failed, as `file:line`.
+    pub(super) fn place(&self) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(match self.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.clone(),
+        })
+    }
+
     /// The name, the message and the place, for people.
     fn lines(&self, is_known: bool) -> Vec<String> {
         let known = if is_known {
@@ -280,11 +290,9 @@ impl FailedTestView {
         } else {
             ""
         };
-        let place = match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!(", {file}:{line}"),
-            (Some(file), None) => format!(", {file}"),
-            _ => String::new(),
-        };
+        let place = self
+            .place()
+            .map_or(String::new(), |place| format!(", {place}"));
         let mut lines = vec![format!("    {}{known}{place}", self.name)];
         let message = self.message.iter().flat_map(|message| message.lines());
         lines.extend(message.take(3).map(|line| format!("        {line}")));

@@ -47,6 +47,17 @@ pub fn way_text(way: &[WayStop], indent: usize, paint: Paint, width: usize) -> S
     out
 }
 
+/// A phase of a way as the schemas describe it.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code)]
+pub(crate) struct WayStopSchema {
+    /// The phase.
+    phase: String,
+    /// How far the task is with it.
+    stage: WayStage,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

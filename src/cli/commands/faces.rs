@@ -9,7 +9,7 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 16] = [
+const NOT_IN_API: [(&str, &str); 17] = [
     ("board", "`orch serve` is the live board"),
     ("completions", "it is about a shell"),
     ("demo", "it makes a repository of its own"),
@@ -33,6 +33,10 @@ const NOT_IN_API: [(&str, &str); 16] = [
         "resolve",
         "it ends a merge that is in progress in the work tree",
     ),
+    (
+        "review",
+        "it opens an editor at a terminal; `show`, `approve` and `reject` are its parts",
+    ),
     ("serve", "it is the server"),
     (
         "trust",
@@ -53,7 +57,7 @@ const NOT_IN_API: [(&str, &str); 16] = [
 ];
 
 /// The commands whose answers the pages of the board show.
-const ON_PAGES: [&str; 4] = ["explain", "log", "runs", "status"];
+const ON_PAGES: [&str; 5] = ["explain", "log", "runs", "show", "status"];
 
 /// The text of `docs/faces.md`. A test compares it with the file.
 #[must_use]

@@ -43,12 +43,14 @@ pub mod repl;
 mod report;
 pub mod resolve;
 pub mod resume;
+pub mod review;
 pub mod rollback;
 pub mod run;
 pub mod runs;
 pub mod schema;
 #[cfg(feature = "api")]
 pub mod serve;
+pub mod show;
 pub mod status;
 pub mod stop;
 pub mod suggest;
@@ -79,6 +81,7 @@ pub(super) fn run(
         Some(Command::Draft(args)) => draft::run(&args, context, ui),
         Some(Command::Schema(args)) => schema::run(&args, context, ui),
         Some(Command::Explain(args)) => explain::run(&args, context, ui),
+        Some(Command::Show(args)) => show::run(&args, context, ui),
         Some(Command::Status(args)) => status::run(&args, context, ui),
         Some(Command::Run(args)) => run::run(&args, context, ui),
         Some(Command::Pause(args)) => pause::run(&args, context, ui),
@@ -97,6 +100,7 @@ pub(super) fn run(
         Some(Command::Board(args)) => board::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
+        Some(Command::Review(args)) => review::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),
         Some(Command::Next(args)) => next::run(&args, context, ui),
         Some(Command::Verify(args)) => verify::run(&args, context, ui),

@@ -6,7 +6,6 @@ use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use orch_base::{Code, RepoPath, command};
 use orch_engine::apply::{NewTask, PlaceWish};
-use orch_engine::run::edit;
 use orch_engine::survey::Workspace;
 use orch_git::durable;
 use orch_view::Suggestion;
@@ -211,26 +210,13 @@ fn write_in_editor(
     let file = workspace.reader().scratch(SCRATCH);
     let title = args.title.as_deref().or(args.id.as_deref());
     let begun = format!("# {}\n\n", title.unwrap_or_default());
-    let failed = |what: String| Failure::new(Code::EditorFailed, what);
     workspace
         .reader()
         .store()
         .map(|store| store.layout().own_directory())
         .transpose()?;
     durable::write_derived(durable::parent(&file), &file, begun.as_bytes())?;
-    let editor = context.caller.editor.as_deref().unwrap_or("vi");
-    let ended = edit(editor, &file);
-    let text = std::fs::read_to_string(&file);
-    match ended {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(failed(format!("the editor `{editor}` failed: {status}"))),
-        Err(error) => {
-            return Err(failed(format!(
-                "cannot start the editor `{editor}`: {error}"
-            )));
-        }
-    }
-    let text = text.map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    let text = context.edited(&file)?;
     not_blank(if text.trim() == begun.trim() {
         String::new()
     } else {

@@ -86,6 +86,37 @@ fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
                 .expect("an asset")
         );
     }
+    world.write(
+        "tasks/t-2/planning/plan.json",
+        "{\"title\": \"<script>\"}\n",
+    );
+    let content = |path: &str| get(&format!("/api/v1/tasks/t-2/content?{path}"), &server.person);
+    let plan = content("path=tasks%2Ft-2%2Fplanning%2Fplan.json");
+    assert_eq!(
+        plan.header("content-type"),
+        Some("text/plain; charset=utf-8")
+    );
+    assert_eq!(plan.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(plan.body, "{\"title\": \"<script>\"}\n");
+    for (query, status) in [
+        ("path=tasks%2Ft-2%2Fstate.json", 404),
+        (
+            "path=tasks%2Ft-2%2Fplanning%2F..%2F..%2F..%2Forch.toml",
+            404,
+        ),
+        ("path=%2Fetc%2Fpasswd", 404),
+        ("", 400),
+        ("path=a&path=b", 400),
+    ] {
+        assert_eq!(content(query).status, status, "{query}");
+    }
+    let page = get("/tasks/t-2", &server.person).body;
+    assert!(
+        page.contains("content?path=tasks%2Ft-2%2Fplanning%2Fplan.json")
+            && page.contains("[planning]")
+            && page.contains("&quot;&lt;script&gt;&quot;"),
+        "{page}"
+    );
     for path in [
         "/tasks/none",
         "/tasks/team",

@@ -59,6 +59,7 @@ mod wanted_code;
 mod way;
 mod ways_out;
 mod writer;
+mod written_verdict;
 
 pub use activity::{
     accept, answer, asked, data_of, end, give_up, offers, phase_id, pick, signalled, start,
@@ -108,7 +109,7 @@ pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, noted, refute, replay};
 pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS, WORK_KEYS, json_values};
-pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, is_verdict, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,
@@ -116,7 +117,7 @@ pub use run::{
     Tick, Usage, Work, Worker, fingerprint, next,
 };
 pub use scope::named_pattern;
-pub use send_back::{QuotedIssue, SendBack};
+pub use send_back::{QuotedIssue, SendBack, issues};
 pub use settle::{Settled, Step, settle, settle_from};
 pub use state::{
     Actor, ActorKind, ActorStatus, Approving, By, ERRORS_WINDOW, FILES_KEPT, FilesByPath,
@@ -134,3 +135,4 @@ pub use way::{WayStage, WayStop};
 pub use writer::{
     FileWriter, NotedFile, NotedFiles, WriterTurn, Written, is_writer_known, needs_writers,
 };
+pub use written_verdict::{WrittenVerdict, asked_verdict, rule_by};

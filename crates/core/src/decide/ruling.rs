@@ -218,7 +218,7 @@ impl Rulings<'_> {
     }
 
     /// Whether the file of a draft is there as it was drafted.
-    fn holds(&self, draft: &Draft) -> bool {
+    pub(super) fn holds(&self, draft: &Draft) -> bool {
         draft.facts.as_ref().is_some_and(|facts| {
             digest_at(self.evaluation.facts, &draft.path) == digest_at(facts, &draft.path)
         })
@@ -262,7 +262,7 @@ impl Rulings<'_> {
 
     /// Whether a person may take a transition that is due by a decision: it waits for a person, or a person owns the
     /// phase, or it rests on a verdict of the phase.
-    fn is_persons(&self, due: &Transition) -> bool {
+    pub(super) fn is_persons(&self, due: &Transition) -> bool {
         due.by_human
             || self.evaluation.phase.owner == Owner::Human
             || self
@@ -396,8 +396,19 @@ impl Rulings<'_> {
     }
 
     fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
-        let path = self.evaluation.path_of(&artifact.name);
         let text = text_of(&value);
+        self.with_text(artifact, value, text, stamp)
+    }
+
+    /// The file of an artifact with a text, which reads as this value.
+    pub(super) fn with_text(
+        &self,
+        artifact: &Artifact,
+        value: Value,
+        text: String,
+        stamp: &Stamp,
+    ) -> Draft {
+        let path = self.evaluation.path_of(&artifact.name);
         let writer = FileWriter {
             ordered: true,
             ..stamp.writer()
@@ -432,7 +443,7 @@ impl Rulings<'_> {
     }
 
     /// What holds with a draft in its place.
-    fn on<T>(&self, draft: &Draft, ask: impl Fn(&Evaluation<'_>) -> T) -> T {
+    pub(super) fn on<T>(&self, draft: &Draft, ask: impl Fn(&Evaluation<'_>) -> T) -> T {
         let Evaluation {
             workflow,
             state,
@@ -666,7 +677,8 @@ enum Choices {
 }
 
 /// Whether the files of an artifact are verdicts, as its schema says.
-pub(super) fn is_verdict(artifact: &Artifact) -> bool {
+#[must_use]
+pub fn is_verdict(artifact: &Artifact) -> bool {
     let schema = artifact.schema.as_ref().and_then(SchemaText::value);
     schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
 }

@@ -1,9 +1,11 @@
 //! Why a task was sent back to its phase: the reason of the step, and what the verdict behind it objects to.
 
 use super::derive::SeenArtifact;
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, SeenTask};
+use super::order::current;
 use super::scope::TaskScope;
-use super::{Evidence, FileFact, HistoryEntry, Kind};
+use super::{Evidence, Facts, FileFact, HistoryEntry, Kind, State};
+use crate::workflow::Workflow;
 use orch_base::{ArtifactName, PhaseId, pointer};
 use serde_json::Value;
 
@@ -148,7 +150,12 @@ fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'
         .copied()
         .filter(|file| rested_on(entry, file))
         .collect();
-    let Some(Value::Array(values)) = scope.fact_of(seen, &files, ISSUES) else {
+    listed(seen, &files, scope)
+}
+
+/// What these files object to.
+fn listed(seen: &SeenArtifact<'_>, files: &[&FileFact], scope: &TaskScope<'_>) -> Vec<Value> {
+    let Some(Value::Array(values)) = scope.fact_of(seen, files, ISSUES) else {
         return Vec::new();
     };
     // An expression cannot join lists that are inside other values, so a list in the list counts as its items.
@@ -157,6 +164,33 @@ fn objections(seen: &SeenArtifact<'_>, entry: &HistoryEntry, scope: &TaskScope<'
         one => vec![one],
     });
     items.collect()
+}
+
+/// What each file of a task objects to, by the named fact `issues` of its artifact, whether it counts or not. Nothing if
+/// the state names no phase.
+#[must_use]
+pub fn issues(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<QuotedIssue> {
+    let state = &*state.under_own_names(workflow);
+    let Ok(phase) = current(workflow, state) else {
+        return Vec::new();
+    };
+    let seen = SeenTask::of(workflow, state, facts, phase).seen;
+    let attempt = state.attempt(&phase.id).max(1);
+    let scope = TaskScope::new(workflow, &seen, state, &phase.id, attempt, facts);
+    let mut found = Vec::new();
+    for one in &seen {
+        for file in &one.files {
+            for value in listed(one, &[file], &scope) {
+                found.push(QuotedIssue {
+                    artifact: one.derived.name.clone(),
+                    path: file.path.clone(),
+                    pointer: None,
+                    value,
+                });
+            }
+        }
+    }
+    found
 }
 
 /// One issue of a verdict, with its place. `earlier` are the issues quoted before it: of equal ones, each has a

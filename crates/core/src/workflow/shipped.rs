@@ -83,6 +83,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/resolution.schema.json", include_str!("../../system/schemas/output/resolution.schema.json")),
     ("schemas/output/run.schema.json", include_str!("../../system/schemas/output/run.schema.json")),
     ("schemas/output/runs.schema.json", include_str!("../../system/schemas/output/runs.schema.json")),
+    ("schemas/output/sheet.schema.json", include_str!("../../system/schemas/output/sheet.schema.json")),
     ("schemas/output/status.schema.json", include_str!("../../system/schemas/output/status.schema.json")),
     ("schemas/output/suggestions.schema.json", include_str!("../../system/schemas/output/suggestions.schema.json")),
     ("schemas/output/text.schema.json", include_str!("../../system/schemas/output/text.schema.json")),

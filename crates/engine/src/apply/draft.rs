@@ -5,12 +5,13 @@ use super::orders::usable_state;
 use super::preflight::refuse_link;
 use super::record_files::{Records, bytes_at};
 use crate::survey::{Error, Reader, Sight, TaskRef};
-use orch_base::{ArtifactName, Code, Hint, ObjectFormat, RepoPath, TaskId};
+use orch_base::{ArtifactName, Code, Diagnostic, Hint, ObjectFormat, Place, RepoPath, TaskId};
 use orch_core::decide::{self, DraftFile, Facts, FileFact, Verdict, evaluate};
 use orch_core::workflow::{Artifact, blank};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use orch_read::read;
+use serde_json::Value;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
@@ -199,18 +200,7 @@ impl Drafts<'_> {
         let Ok(path) = RepoPath::new(&draft.path) else {
             return;
         };
-        let found = read(artifact.format, &path, draft.text.as_bytes());
-        let mut problems = found.problems;
-        if let (Some(data), Some(schema)) = (&found.data, &artifact.schema) {
-            let schemas = &self.reader.settings.schemas;
-            problems.extend(schemas.validate(
-                schema,
-                data,
-                &path,
-                artifact.format,
-                draft.text.as_bytes(),
-            ));
-        }
+        let (data, problems) = self.read_as(artifact, &path, draft.text.as_bytes());
         let files = facts.artifacts.entry(artifact.name.clone()).or_default();
         files.retain(|file| file.path != draft.path);
         files.push(FileFact {
@@ -218,9 +208,54 @@ impl Drafts<'_> {
             is_tree: false,
             path: draft.path.clone(),
             digest: Some(format.blob(draft.text.as_bytes())),
-            data: found.data.map(Arc::new),
+            data: data.map(Arc::new),
             problems,
             writers: Vec::new(),
         });
+    }
+
+    /// The value of some bytes as a file of an artifact, and what is wrong with them.
+    fn read_as(
+        &self,
+        artifact: &Artifact,
+        path: &RepoPath,
+        bytes: &[u8],
+    ) -> (Option<Value>, Vec<Diagnostic>) {
+        let found = read(artifact.format, path, bytes);
+        let mut problems = found.problems;
+        if let (Some(data), Some(schema)) = (&found.data, &artifact.schema) {
+            let schemas = &self.reader.settings.schemas;
+            problems.extend(schemas.validate(schema, data, path, artifact.format, bytes));
+        }
+        (found.data, problems)
+    }
+
+    /// What is wrong with a text as the file of an artifact of a task; also that it says the same as the example of its
+    /// schema. Returns an error if there is no such artifact, or the record cannot be used.
+    pub fn problems(
+        &self,
+        task: &TaskRef,
+        artifact: &str,
+        text: &str,
+    ) -> Result<Vec<Diagnostic>, Error> {
+        let sight = self.reader.look(task)?;
+        let (drafted, draft) = self.drafted(&sight, Some(artifact))?;
+        let Some(artifact) = sight.workflow().artifact(&draft.artifact) else {
+            return Ok(Vec::new());
+        };
+        let (data, mut problems) = self.read_as(artifact, &drafted.path, text.as_bytes());
+        let is_unfilled = match (&data, &artifact.schema) {
+            (Some(data), Some(schema)) => schema.is_example(data),
+            _ => false,
+        };
+        if is_unfilled {
+            let message = format!(
+                "`{}` says the same as the example of its schema",
+                artifact.name
+            );
+            let place = Place::file(&drafted.path);
+            problems.push(Diagnostic::error(Code::Unfilled, message).at(place));
+        }
+        Ok(problems)
     }
 }

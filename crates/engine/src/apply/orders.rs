@@ -7,9 +7,9 @@ use super::record_files::bytes_at;
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint};
 use orch_core::decide::{
-    self, ApprovalPlan, Draft, FreshResult, HistoryEntry, Kind, Objection, Recorded, Ruling,
-    RulingOrder, Stamp, State, Step, TakenBack, WHY, initial_state, of_another_file, other_format,
-    unknown_in_record,
+    self, ApprovalPlan, Draft, FreshResult, HistoryEntry, Kind, Objection, Recorded, Ruled, Ruling,
+    RulingOrder, Stamp, State, Step, TakenBack, WHY, WrittenVerdict, initial_state,
+    of_another_file, other_format, unknown_in_record,
 };
 use orch_core::record::{EventLog, FoldCache};
 use std::borrow::Cow;
@@ -76,6 +76,13 @@ pub enum Order {
         /// The objections that the verdict names.
         objections: Vec<Objection>,
     },
+    /// Take the move that a verdict makes due, which a person has written whole.
+    Verdict {
+        /// The name of the artifact.
+        artifact: String,
+        /// The text of its file.
+        text: String,
+    },
 }
 
 impl Order {
@@ -90,6 +97,7 @@ impl Order {
             | Self::Reject { reason, .. } => Some(reason),
             Self::Undo { reason } => reason.as_deref(),
             Self::Approve { although, .. } => although.as_deref(),
+            Self::Verdict { .. } => None,
         }
     }
 
@@ -159,6 +167,7 @@ impl Order {
                 true,
                 vec!["reject", task.id.as_str(), "--reason", reason],
             ),
+            Self::Verdict { .. } => (Kind::Advance, true, vec!["review", task.id.as_str()]),
         };
         if let Self::Override { to: Some(to), .. }
         | Self::Rollback { to: Some(to), .. }
@@ -186,8 +195,28 @@ impl Order {
         }
     }
 
-    /// What a person decides; `None` for an order against the rules.
-    pub(super) fn ruling(&self) -> Option<RulingOrder<'_>> {
+    /// Whether a person decides by it where a verdict is asked for; otherwise it is against the rules.
+    pub(super) fn is_ruling(&self) -> bool {
+        matches!(
+            self,
+            Self::Approve { .. } | Self::Reject { .. } | Self::Verdict { .. }
+        )
+    }
+
+    /// What a person decides about a task; `None` for an order against the rules.
+    fn ruled(&self, sight: &Sight, state: &State, stamp: &Stamp) -> Option<Result<Ruled, Error>> {
+        let workflow = sight.workflow();
+        let facts = &sight.observed.facts;
+        if let Self::Verdict { artifact, text } = self {
+            let verdict = WrittenVerdict { artifact, text };
+            return Some(decide::rule_by(workflow, state, facts, verdict, stamp));
+        }
+        let ruling = self.ruling()?;
+        Some(decide::rule_on(workflow, state, facts, ruling, stamp))
+    }
+
+    /// What a person approves or rejects.
+    fn ruling(&self) -> Option<RulingOrder<'_>> {
         match self {
             Self::Approve {
                 objections,
@@ -216,7 +245,8 @@ impl Order {
             | Self::Reopen { .. }
             | Self::Confirm { .. }
             | Self::ConfirmLost { .. }
-            | Self::Undo { .. } => None,
+            | Self::Undo { .. }
+            | Self::Verdict { .. } => None,
         }
     }
 
@@ -258,8 +288,10 @@ impl Order {
             Self::Undo { reason } if let Some(taken) = given.taken => {
                 decide::undo(workflow, state, taken, reason.as_deref())
             }
-            Self::Reject { .. } if let Some(ruling) = self.ruling() => {
-                let ruled = decide::rule_on(workflow, state, facts, ruling, stamp)?;
+            Self::Reject { .. } | Self::Verdict { .. }
+                if let Some(ruled) = self.ruled(sight, state, stamp) =>
+            {
+                let ruled = ruled?;
                 if !given.is_trial {
                     refuse_unwritten(ruled.draft.as_slice())?;
                 }
@@ -269,9 +301,10 @@ impl Order {
                 }
                 Ok(ruled.transition)
             }
-            Self::Undo { .. } | Self::Approve { .. } | Self::Reject { .. } => {
-                Err(Error::new(Code::NothingToApply, "nothing is decided"))
-            }
+            Self::Undo { .. }
+            | Self::Approve { .. }
+            | Self::Reject { .. }
+            | Self::Verdict { .. } => Err(Error::new(Code::NothingToApply, "nothing is decided")),
         };
         let transition = transition?;
         let state = decide::apply(workflow, state, &written, &transition, stamp);
@@ -292,11 +325,8 @@ impl Order {
         if let Some(plan) = self.approval(results, ran_by) {
             return Ok(decide::approve(workflow, &state, facts, &plan, stamp)?.drafts);
         }
-        match self.ruling() {
-            Some(ruling) => {
-                let ruled = decide::rule_on(workflow, &state, facts, ruling, stamp)?;
-                Ok(ruled.draft.into_iter().collect())
-            }
+        match self.ruled(sight, &state, stamp) {
+            Some(ruled) => Ok(ruled?.draft.into_iter().collect()),
             None => Ok(Vec::new()),
         }
     }

@@ -33,7 +33,7 @@ impl Orders<'_> {
         stamp: &Stamp,
         results: &[FreshResult],
     ) -> Result<Vec<WrittenDecision>, Error> {
-        if order.ruling().is_none() {
+        if !order.is_ruling() {
             return Ok(Vec::new());
         }
         let sight = self.reader.look(task)?;

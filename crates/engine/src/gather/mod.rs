@@ -5,6 +5,7 @@ mod board;
 mod everywhere;
 mod happenings;
 mod runs;
+mod sheet;
 mod tasks;
 
 #[cfg(feature = "board")]
@@ -12,6 +13,7 @@ pub use board::{GatheredTasks, TaskDetail, WantedPages, board};
 pub use everywhere::{TaskFilter, everywhere};
 pub use happenings::{happenings, transition_lines};
 pub use runs::run_line;
+pub use sheet::{sheet, sheet_of};
 pub use tasks::{
     answers_of_each, duplicates, named, named_or_all, repository, sorted, unread_status,
     unread_suggestion, unread_task,

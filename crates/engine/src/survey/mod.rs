@@ -34,6 +34,7 @@ mod setup;
 mod sight;
 pub(crate) mod snapshot;
 mod subject;
+mod task_change;
 mod tasks;
 mod unseen;
 pub(crate) mod verification_base;
@@ -63,6 +64,7 @@ pub use tasks::{NamedBy, TaskRef};
 
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
+pub(crate) use task_change::{RestedStep, TaskChanges};
 pub(crate) use writers::OutputsNow;
 
 use known::KnownLooks;

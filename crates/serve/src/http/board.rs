@@ -63,6 +63,7 @@ pub(super) fn task(
         .into_iter()
         .find(|task| task.id.as_str() == name)
         .ok_or_else(unknown)?;
+    let sheet = gather::sheet(workspace, &task)?;
     let gathered = gather::board(
         caller,
         workspace,
@@ -86,6 +87,7 @@ pub(super) fn task(
     let output = page.run.map(|_| output);
     let served = Some(ServedTask {
         repository,
+        sheet: &sheet,
         orders: &orders,
         tag,
         output,

@@ -43,6 +43,12 @@ pub fn faces(routes: &[Arc<Route>]) -> impl Iterator<Item = RouteFace> {
 
 /// The paths that no command answers.
 #[must_use]
-pub fn paths_without_command() -> [&'static str; 4] {
-    [HEALTH, openapi::PATH, openapi::EVENTS, openapi::OUTPUT]
+pub fn paths_without_command() -> [&'static str; 5] {
+    [
+        HEALTH,
+        openapi::PATH,
+        openapi::EVENTS,
+        openapi::OUTPUT,
+        openapi::CONTENT,
+    ]
 }

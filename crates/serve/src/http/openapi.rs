@@ -28,6 +28,8 @@ const KEY: &str = "^[^=\\u0000]*[^=\\s\\u0000][^=\\u0000]*$";
 pub(super) const EVENTS: &str = "/api/v1/events";
 /// The path of the output of a run.
 pub(super) const OUTPUT: &str = "/api/v1/tasks/{task}/output";
+/// The path of the content of a file of a task.
+pub(super) const CONTENT: &str = "/api/v1/tasks/{task}/content";
 
 /// The OpenAPI document of the API, as indented JSON.
 #[must_use]
@@ -109,9 +111,10 @@ fn document(routes: &[Arc<Route>]) -> Value {
         stream(
             "readOutput",
             "What the executors of the last run print, as server-sent events.",
-            vec![task],
+            vec![task.clone()],
         ),
     );
+    add(&mut paths, CONTENT, "get", content_of_a_file(task));
     let kinds: std::collections::BTreeSet<&str> = routes
         .iter()
         .flat_map(|route| route.kinds)
@@ -139,6 +142,23 @@ fn document(routes: &[Arc<Route>]) -> Value {
         "components": {
             "schemas": schemas,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    })
+}
+
+/// The operation that reads a file of a task, whose id is this parameter.
+fn content_of_a_file(task: Value) -> Value {
+    let path = json!({
+        "name": "path", "in": "query", "required": true, "schema": {"type": "string", "pattern": NO_NUL},
+        "description": "The path of the file, relative to the root of the repository.",
+    });
+    json!({
+        "operationId": "readFile",
+        "summary": "The content of a file of an artifact of a task, as plain text.",
+        "parameters": [task, path],
+        "responses": {
+            "200": {"description": "The content.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            "default": failed(),
         },
     })
 }

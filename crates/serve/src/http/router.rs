@@ -3,12 +3,12 @@
 use super::gate::HEALTH;
 #[cfg(feature = "mcp")]
 use super::gate::{Asker, named};
-use super::openapi::{self, EVENTS, OUTPUT};
+use super::openapi::{self, CONTENT, EVENTS, OUTPUT};
 use super::pages;
 use super::problem::problem;
 #[cfg(feature = "mcp")]
 use super::request::{self, BODY};
-use super::service::{Service, answer, described, events, health, output};
+use super::service::{Service, answer, content, described, events, health, output};
 #[cfg(feature = "mcp")]
 use crate::mcp;
 use axum::Router;
@@ -59,6 +59,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route(openapi::PATH, get(described))
         .route(EVENTS, get(events))
         .route(OUTPUT, get(output))
+        .route(CONTENT, get(content))
         .merge(pages::router())
         .merge(agents(&service))
         .fallback(async |uri: Uri| {

@@ -175,6 +175,16 @@ pub(super) const ROWS: &[RouteRow] = &[
         ..GET
     },
     RouteRow {
+        name: "showTask",
+        path: "/api/v1/tasks/{task}/sheet",
+        about: "All that is decided about a task: what is in doubt, its files, what an approval would rest on, the code.",
+        command: &["show"],
+        in_path: &[Own(TASK)],
+        arguments: &[Same("at")],
+        kinds: &["sheet"],
+        ..GET
+    },
+    RouteRow {
         name: "explainTask",
         path: "/api/v1/tasks/{task}/explanation",
         about: "Why a task is in its phase: its artifacts, every rule that was tried, and the values it saw.",

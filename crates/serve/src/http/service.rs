@@ -15,8 +15,8 @@ use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use orch_base::{Code, Digest, Error, Period};
-use orch_engine::survey::Caller;
+use orch_base::{Code, Digest, Error, Hint, Period};
+use orch_engine::survey::{Caller, Workspace};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -365,6 +365,51 @@ pub(super) async fn output(State(service): State<Arc<Service>>, request: Request
         Ok(files) => output::stream(files, last.as_deref(), service.streams_end()),
         Err(error) => problem(error),
     }
+}
+
+/// The content of a file of a task, as plain text: never as a page or a script, whatever it is.
+pub(super) async fn content(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let bytes = async {
+        let path = only_path(request::query(&parts.uri)?)?;
+        let task = request::path_argument(&mut parts, "task").await?;
+        service
+            .in_background(move |service| content_of(&service.runner.workspace()?, &task, &path))
+            .await
+    };
+    match bytes.await {
+        Ok(bytes) => {
+            let text = HeaderValue::from_static("text/plain; charset=utf-8");
+            ([(CONTENT_TYPE, text)], bytes).into_response()
+        }
+        Err(error) => problem(error),
+    }
+}
+
+/// The only argument of a query, which is a path. Returns an error for any other query.
+fn only_path(query: Vec<(String, String)>) -> Result<String, Error> {
+    match <[(String, String); 1]>::try_from(query) {
+        Ok([(name, path)]) if name == "path" => Ok(path),
+        _ => Err(request::wrong(
+            "`path` names the file, once, and nothing else is taken",
+        )),
+    }
+}
+
+/// The bytes of a file of an artifact of a task. Returns an error if the task cannot be read, or has no such file.
+fn content_of(workspace: &Workspace, task: &str, path: &str) -> Result<Vec<u8>, Error> {
+    let task = workspace.finder().task(task)?;
+    let sight = workspace.look(&task)?;
+    let mut files = sight.observed.files.into_iter();
+    let file = files.find(|file| file.path.as_str() == path);
+    file.map(|file| file.bytes).ok_or_else(|| {
+        let message = format!("no artifact of `{}` has the file `{path}`", task.id);
+        Error::new(Code::UnknownArtifact, message).with_hint(Hint::from("its files: ").command(&[
+            "orch",
+            "show",
+            task.id.as_str(),
+        ]))
+    })
 }
 
 fn last_event(headers: &HeaderMap) -> Option<&str> {

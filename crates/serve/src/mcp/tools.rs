@@ -68,7 +68,7 @@ const QUESTION: ToolRow = ToolRow {
 };
 
 /// The tools, in the order in which an agent needs them.
-const ROWS: [ToolRow; 9] = [
+const ROWS: [ToolRow; 10] = [
     ToolRow {
         name: "suggest",
         arguments: &[Own(TASK_OR_ALL), Same("for"), Same("brief")],
@@ -86,6 +86,11 @@ const ROWS: [ToolRow; 9] = [
         arguments: &[Own(TASK), Same("artifact")],
         writes: true,
         leads_on: true,
+        ..QUESTION
+    },
+    ToolRow {
+        name: "show",
+        about: "What a reviewer has to see: doubts, plan, reviews, tests, the diff of the code.",
         ..QUESTION
     },
     ToolRow {

@@ -10,6 +10,7 @@ mod columns;
 mod frame;
 mod order_form;
 mod overview;
+mod sheet;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ pub use order_form::{InputForm, OrderForm, OrderInput};
 
 use super::layout::visible;
 use super::run::cost_text;
-use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, uri};
+use super::{DutyView, Explanation, Repository, RunLine, Status, StepView, Style, TaskSheet, uri};
 use maud::{Markup, html};
 use orch_base::{Hint, HintPart, Timestamp, command};
 use orch_core::decide::Do;
@@ -81,6 +82,8 @@ pub struct TaskPage<'a> {
 pub struct ServedTask<'a> {
     /// The repository.
     pub repository: &'a Repository,
+    /// All that whoever decides about the task has to see.
+    pub sheet: &'a TaskSheet,
     /// The orders that may be given now.
     pub orders: &'a [OrderForm],
     /// What the state of the task is identified by, for orders that must not rest on another one.

@@ -1,5 +1,6 @@
 //! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
 
+use super::sheet::SheetParts;
 use super::{TaskPage, age, class, hinted, is_trouble, marked, owner_label, run_line, short};
 use crate::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
 use crate::layout::{SHORT, below, shorten};
@@ -34,8 +35,13 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
     let suggestion = &page.explanation.suggestion;
     let task = &suggestion.task;
     let duty = &suggestion.duty;
+    let sheet = page.served.map(|served| SheetParts {
+        sheet: served.sheet,
+        now: page.now,
+    });
     html! {
         article.task-page id=(super::anchor(&task.id)) data-tag=[page.served.map(|served| served.tag)] {
+            @if let Some(sheet) = sheet { (sheet.doubts()) }
             @if page.served.is_some() {
                 h1.task-name {
                     bdi.id { (task.id) } " "
@@ -49,6 +55,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 bdi.mono { (task.path) }
                 @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
             }
+            @if let Some(sheet) = sheet { (sheet.way()) }
             section.duty.trouble[is_trouble(duty)] {
                 p.card-what {
                     (owner_label(duty.owner)) " "
@@ -59,7 +66,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                     p.card-run { "run: " (run_line(run)) " since " time datetime=(run.since) { (run.since) }
                         @if let Some(reason) = &run.reason { " – " bdi { (marked(reason)) } } }
                 }
-                (wanted(suggestion))
+                (wanted(suggestion, sheet.is_some()))
                 (options(page))
             }
             @if let (Some(output), Some(run)) = (page.served.and_then(|served| served.output), page.run) {
@@ -70,8 +77,9 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
             }
             div.sides {
                 div.main-side {
+                    @if let Some(sheet) = sheet { (sheet.body()) }
                     (rules(page))
-                    (artifacts(page))
+                    @if sheet.is_none() { (artifacts(page)) }
                     (timeline(page))
                 }
                 section.way {
@@ -84,8 +92,8 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
     }
 }
 
-/// What has to be written, what was objected to, and the commands to choose from.
-fn wanted(suggestion: &Suggestion) -> Markup {
+/// What has to be written, and what is asked. Beside a sheet, without what that says: objections, remarks and findings.
+fn wanted(suggestion: &Suggestion, has_sheet: bool) -> Markup {
     let findings: Vec<&Finding> = suggestion.findings().collect();
     let issues: Vec<_> = suggestion
         .inputs
@@ -93,14 +101,16 @@ fn wanted(suggestion: &Suggestion) -> Markup {
         .filter(|input| !input.issues.is_empty())
         .collect();
     html! {
-        @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
+        @if !has_sheet {
+            @for remark in &suggestion.remarks { p.remark dir="auto" { (marked(remark)) } }
+        }
         @if let Some(back) = &suggestion.sent_back {
             p dir="auto" { "sent back from " bdi.mono { (back.from) } ": " bdi { (marked(&back.reason)) } }
         }
         @if !suggestion.expects.is_empty() {
-            ul.expects { @for expected in &suggestion.expects { (expectation(suggestion, expected)) } }
+            ul.expects { @for expected in &suggestion.expects { (expectation(suggestion, expected, has_sheet)) } }
         }
-        @for input in issues {
+        @for input in issues.iter().filter(|_| !has_sheet) {
             p { "objections in " bdi.mono { (input.file.path) } }
             ul.findings {
                 @for issue in &input.issues {
@@ -113,10 +123,10 @@ fn wanted(suggestion: &Suggestion) -> Markup {
                 }
             }
         }
-        @if !findings.is_empty() {
+        @if !findings.is_empty() && !has_sheet {
             ul.findings { @for one in findings { (finding(one)) } }
         }
-        @if !suggestion.waived.is_empty() { p.dim { "waived: " (suggestion.waived.join(", ")) } }
+        @if !suggestion.waived.is_empty() && !has_sheet { p.dim { "waived: " (suggestion.waived.join(", ")) } }
         @if let Some(question) = &suggestion.question {
             p { bdi { (marked(&question.title)) } }
             ul.fields { @for field in &question.fields { li { bdi { (marked(&field.text())) } } } }
@@ -149,7 +159,7 @@ fn heading(page: &TaskPage<'_>, text: &str) -> Markup {
     html! { @if page.served.is_some() { h2 { (text) } } @else { h4 { (text) } } }
 }
 
-fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
+fn expectation(suggestion: &Suggestion, expected: &Expected, has_sheet: bool) -> Markup {
     let reason = own_reason(expected);
     html! {
         li {
@@ -157,7 +167,7 @@ fn expectation(suggestion: &Suggestion, expected: &Expected) -> Markup {
             bdi.mono { (below(&suggestion.task.path, &expected.path)) }
             @if let Some(schema) = &expected.schema { span.dim { " schema " (schema) } }
             @if !reason.is_empty() { p { bdi { (marked(&reason)) } } }
-            @if !expected.problems.is_empty() {
+            @if !expected.problems.is_empty() && !has_sheet {
                 ul.findings { @for problem in expected.problems.iter().filter(|problem| !problem.is_detail()) { (finding(problem)) } }
             }
         }

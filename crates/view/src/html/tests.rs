@@ -5,9 +5,13 @@ use super::{
     TaskPage, file_end, file_start, file_task, served_board, served_cards, served_task,
 };
 use crate::samples::{self, Sample};
-use crate::{Explanation, Finding, RunLine, Status, StepView};
+use crate::{
+    ChangedFile, Explanation, Finding, JudgedStep, RunLine, SheetSource, Status, StepView,
+    TaskChange, TaskSheet,
+};
 use orch_base::{Hint, TaskId, Timestamp};
-use orch_core::decide::Mode;
+use orch_core::decide::{Facts, Mode};
+use std::collections::BTreeMap;
 
 /// What could break out of a text, of an attribute, of a comment or of the order of its letters.
 const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>\"onload='x' javascript:alert(1) \u{202e}live\u{2066}\0\u{1b}[2J-->]]>&lt;";
@@ -78,6 +82,50 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
         }));
     }
     text + &file_end()
+}
+
+/// The sheet of a task in which everything is this text.
+fn sheet(text: &str) -> TaskSheet {
+    let sample = samples::fix_invalid();
+    let subject = sample.subject();
+    let facts = Facts::of_no_files(subject.decision.task.clone());
+    let mut file = ChangedFile::new(text, Some(format!("@@ -1 +1 @@\n+{text}\n-{text}\n")));
+    file.changed_since = true;
+    file.lines_since = vec![[1, 1]];
+    let mut sheet = TaskSheet::of(SheetSource {
+        repository: samples::repository(),
+        subject: &subject,
+        state: None,
+        facts: &facts,
+        contents: BTreeMap::new(),
+        change: Some(TaskChange {
+            artifact: text.to_owned(),
+            base: None,
+            head: None,
+            patch: Some(text.to_owned()),
+            judged: Some(JudgedStep {
+                artifact: text.to_owned(),
+                at: text.to_owned(),
+                commit: None,
+            }),
+            unknown: Some(text.to_owned()),
+            files: vec![file],
+            command: vec![text.to_owned()],
+        }),
+    });
+    for doubt in &mut sheet.doubts {
+        doubt.message = text.to_owned();
+        doubt.place = Some(text.to_owned());
+    }
+    for artifact in &mut sheet.artifacts {
+        artifact.title = Some(text.to_owned());
+        artifact.writers = vec![text.to_owned()];
+        for file in &mut artifact.files {
+            file.path = text.to_owned();
+        }
+    }
+    assert!(!sheet.doubts.is_empty());
+    sheet
 }
 
 /// The values of an attribute in a page.
@@ -363,8 +411,10 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
         .to_vec(),
     };
     let repository = samples::repository();
+    let sheet = sheet(HOSTILE);
     let setting = ServedTask {
         repository: &repository,
+        sheet: &sheet,
         orders: &[order],
         tag: "\"tag\"",
         output: Some("/api/v1/output"),

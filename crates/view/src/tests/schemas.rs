@@ -6,7 +6,8 @@ use crate::{
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
     HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice,
     PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status,
-    Suggestions, TextAnswer, Transitions, TrustAnswer, Verifications, WorkflowList, indented,
+    Suggestions, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkflowList,
+    indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -51,6 +52,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         schema::<RunReport>("How a run ended"),
         schema::<Runs>("The known runs"),
+        schema::<TaskSheet>(
+            "All that whoever decides about a task has to see: output of orch show --json",
+        ),
         schema::<Status>("The status of every task: output of orch status --json"),
         schema::<Suggestions>(
             "What to do next: output of orch suggest --json, and suggestion.json",
