@@ -402,11 +402,12 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 42] = [
+    const FREE: [&str; 43] = [
         "also",
         "at",
         "base",
         "brief",
+        "brief_text",
         "command",
         "commit",
         "count",

@@ -1,5 +1,5 @@
 // The live board. Every page works without this script; with it, cards and pages follow the event stream, tasks are
-// filtered while typing and reached by keyboard, and orders can be given. The server decides what is shown and allowed.
+// filtered while typing and reached by keyboard, and orders can be given, one decision after the other. The server decides what is shown and allowed.
 "use strict";
 
 const body = document.body;
@@ -10,7 +10,16 @@ const isOverview = body.classList.contains("overview");
 const ownTask = body.dataset.task;
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const told = document.getElementById("told");
+const takeBack = document.getElementById("take-back");
+// What everybody sees anyhow, for those who do not see it.
 const say = (text) => { live.textContent = text; };
+// What an order has done, or has not.
+const tell = (text) => {
+  told.querySelector("p").textContent = text;
+  told.hidden = text === "";
+  takeBack.hidden = true;
+};
 const SIGN_IN = "Signed out. Open the URL that orch serve prints when it starts.";
 // A text in which what stands between two backticks is code, as on the page.
 function showMarked(element, text) {
@@ -95,18 +104,41 @@ async function refreshCards(tasks) {
   count();
 }
 
+// Counts what is shown, folds columns that show nothing, and puts those that need a person first.
 function count() {
-  for (const column of all(".column", main)) {
-    const number = all(".card", column).length;
-    column.querySelector(".count").textContent = number;
-    column.classList.toggle("empty", number === 0);
+  for (const workflow of all(".workflow", main)) {
+    const columns = all(".column", workflow);
+    for (const column of columns) {
+      const number = all(".card:not([hidden])", column).length;
+      column.querySelector(".count").textContent = number;
+      column.classList.toggle("empty", number === 0);
+      column.classList.toggle("needs", column.querySelector('.card[data-owner="human"]') !== null);
+    }
+    const rank = (column) => (column.classList.contains("needs") ? 0 : 1000) + Number(column.dataset.at);
+    const inOrder = columns.toSorted((one, other) => rank(one) - rank(other));
+    if (inOrder.some((column, index) => column !== columns[index])) {
+      const focused = document.activeElement;
+      workflow.querySelector(".columns").append(...inOrder);
+      if (focused !== document.activeElement) focused.focus();
+    }
+    const shown = all(".card:not([hidden])", workflow).length;
+    workflow.querySelector(".tasks").textContent = shown === 1 ? "1 task" : `${shown} tasks`;
   }
-  const owners = all(".card", main).map((card) => card.dataset.owner);
+  const found = all(".card", main).filter(hasText).map((card) => card.dataset.owner);
   for (const chip of all("[data-filter-owner]", main)) {
-    const number = owners.filter((owner) => owner === chip.dataset.filterOwner).length;
+    const wanted = chip.dataset.filterOwner;
+    const number = wanted === "" ? found.length : found.filter((one) => one === wanted).length;
     chip.querySelector(".count").textContent = number;
-    chip.parentElement.hidden = number === 0 && chip.getAttribute("aria-pressed") !== "true";
+    chip.parentElement.hidden = number === 0 && wanted !== "" && wanted !== owner;
   }
+  const waiting = found.filter((one) => one === "human").length;
+  const decide = document.getElementById("decide");
+  if (decide) {
+    decide.hidden = waiting === 0;
+    decide.querySelector(".count").textContent = waiting;
+  }
+  const none = document.getElementById("no-match");
+  if (none) none.hidden = main.querySelector(".card:not([hidden])") !== null;
 }
 
 // --- Filter ----------------------------------------------------------------------------------------------------------
@@ -114,12 +146,28 @@ function count() {
 const search = document.getElementById("search");
 let owner = new URLSearchParams(location.search).get("owner") ?? "";
 
-// The same as the filter of the server.
-function match(card) {
+// Whether a card says what is searched for, as the server decides it.
+function hasText(card) {
   const wanted = search.value.trim().toLowerCase();
-  const { task, phase, owner: of } = card.dataset;
-  const texts = [task, phase, ...all(".card-name, .card-what > :last-child", card).map((one) => one.textContent)];
-  card.hidden = !((owner === "" || of === owner) && texts.some((text) => text.toLowerCase().includes(wanted)));
+  if (wanted === "") return true;
+  const { task, phase } = card.dataset;
+  const said = ".card-name, .card-what > :last-child, .flag-malformed, .flag-stale";
+  const texts = [task, phase, ...all(said, card).map((one) => one.textContent)];
+  return texts.some((text) => text.toLowerCase().includes(wanted));
+}
+
+// The same as the filter of the server. The page of the task leads back to what is shown here.
+function match(card) {
+  card.hidden = !((owner === "" || card.dataset.owner === owner) && hasText(card));
+  const link = card.querySelector("a");
+  if (link) link.search = filterQuery();
+}
+
+function filterQuery() {
+  const query = new URLSearchParams();
+  if (search.value.trim() !== "") query.set("q", search.value.trim());
+  if (owner !== "") query.set("owner", owner);
+  return query.size ? `?${query}` : "";
 }
 
 function filter() {
@@ -130,16 +178,15 @@ function filter() {
     const isChosen = chip.dataset.filterOwner === owner;
     chip.setAttribute("aria-pressed", String(isChosen));
     chip.classList.toggle("chosen", isChosen);
-    chip.value = isChosen ? "" : chip.dataset.filterOwner;
   }
-  const query = new URLSearchParams();
-  if (search.value.trim() !== "") query.set("q", search.value.trim());
-  if (owner !== "") query.set("owner", owner);
-  history.replaceState(null, "", query.size ? `/?${query}` : "/");
+  history.replaceState(null, "", `/${filterQuery()}`);
+  const decide = document.getElementById("decide");
+  if (decide) decide.search = filterQuery();
+  count();
   if (isFiltered) {
     const shown = all(".card:not([hidden])", main).length;
     say(shown === 1 ? "1 task matches" : `${shown} tasks match`);
-  } else {
+  } else if (/ match(es)?$/.test(live.textContent)) {
     say("");
   }
 }
@@ -148,7 +195,8 @@ if (isBoard) {
   search.addEventListener("input", filter);
   document.getElementById("filter").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (event.submitter?.dataset.filterOwner) owner = event.submitter.value;
+    const chosen = event.submitter?.dataset.filterOwner;
+    if (chosen !== undefined) owner = chosen === owner ? "" : chosen;
     filter();
   });
 }
@@ -163,17 +211,25 @@ async function refreshPage() {
     isStale = true;
     return;
   }
-  const fresh = (await get(location.href)).querySelector("main");
+  const page = await get(location.href);
+  const fresh = page.querySelector("main");
   if (fresh === null || isDialogOpen()) return;
+  // Where the task is among those that wait.
+  const queues = [document.querySelector(".queue"), page.querySelector(".queue")];
+  if (queues[0]?.outerHTML !== queues[1]?.outerHTML) {
+    queues[0]?.remove();
+    if (queues[1]) keys.before(document.importNode(queues[1], true));
+  }
   const open = new Set(all("details[open]", main).map((details) => details.dataset.name));
-  const scrolled = all(".columns", main).map((columns) => columns.scrollLeft);
+  const scrollers = () => all(".columns, .stack", main);
+  const scrolled = scrollers().map((one) => [one.scrollLeft, one.scrollTop]);
   const focused = document.activeElement?.closest("[id]")?.id;
   const output = document.getElementById("output");
   // An element that leaves the page forgets how far it is scrolled.
   const at = output && (isAtEnd(output) ? Infinity : output.scrollTop);
   main.replaceChildren(...document.importNode(fresh, true).childNodes);
   for (const details of all("details", main)) if (open.has(details.dataset.name)) details.open = true;
-  all(".columns", main).forEach((columns, index) => { columns.scrollLeft = scrolled[index] ?? 0; });
+  scrollers().forEach((one, index) => { [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0]; });
   const freshOutput = document.getElementById("output");
   const isSame = output !== null && freshOutput?.dataset.run === output.dataset.run;
   if (isSame) freshOutput.replaceWith(output);
@@ -210,7 +266,7 @@ async function send(form) {
   buttons.forEach((button) => { button.disabled = true; });
   problem.textContent = "";
   try {
-    const tag = main.querySelector("[data-tag]").dataset.tag;
+    const tag = main.querySelector("[data-tag]")?.dataset.tag;
     const answer = await fetch(form.dataset.path, {
       method: "POST",
       headers: { "content-type": "application/json", ...(tag && { "if-match": tag }) },
@@ -223,9 +279,8 @@ async function send(form) {
       return;
     }
     form.closest("dialog").close();
-    const step = said.transitions?.at(-1);
-    say(step ? `${step.from ?? "new"} → ${step.to}` : said.reason ?? "done");
-    await refreshPage();
+    form.reset();
+    await ordered(form.dataset.order, given, said);
   } catch (error) {
     problem.textContent = `The server does not answer: ${error.message}`;
   } finally {
@@ -233,18 +288,85 @@ async function send(form) {
   }
 }
 
+// After these orders the decision after this one opens.
+const DECISIONS = ["approve", "reject", "answer"];
+const TOLD = "orch-told";
+
+// What an order has done is told, here or on the page that is opened next.
+async function ordered(order, given, said) {
+  const step = said.transitions?.at(-1);
+  const task = ownTask ?? given.id;
+  const what = step ? `${task}: ${step.from ?? "new"} → ${step.to}` : said.reason ?? `${task}: done`;
+  const at = document.getElementById("place")?.dataset.at;
+  if (DECISIONS.includes(order) && at) {
+    sessionStorage.setItem(TOLD, JSON.stringify({ what, task }));
+    const query = new URLSearchParams(location.search);
+    query.set("at", at);
+    location.href = `/decide?${query}`;
+    return;
+  }
+  await (isBoard ? refreshCards([task]) : refreshPage());
+  tell(order === "newTask" ? `${task} was created` : what);
+  if (["approve", "reject", "override", "rollback", "reopen", "confirm"].includes(order)) offerTakingBack(task);
+  if (order === "newTask") cardOf(task)?.querySelector("a").focus();
+}
+
+// Takes the last decision back with one press: it can be given again.
+function offerTakingBack(task) {
+  takeBack.hidden = false;
+  takeBack.onclick = async () => {
+    takeBack.hidden = true;
+    const answer = await fetch(`/api/v1/tasks/${encodeURIComponent(task)}/undo`, {
+      method: "POST", headers: { "content-type": "application/json" }, body: "{}",
+    });
+    const said = await answer.json();
+    if (!answer.ok) return tell([said.detail, said.hint].filter(Boolean).join(" – "));
+    sessionStorage.setItem(TOLD, JSON.stringify({ what: `${task}: the last order was taken back` }));
+    location.href = `/tasks/${encodeURIComponent(task)}${location.search}`;
+  };
+}
+
+function tellLast() {
+  const last = JSON.parse(sessionStorage.getItem(TOLD) ?? "null");
+  sessionStorage.removeItem(TOLD);
+  if (last === null) return;
+  tell(last.what);
+  if (last.task) offerTakingBack(last.task);
+}
+
+// An id that a title suggests, until somebody writes another one.
+function suggestId(dialog) {
+  const [title, id] = ["title", "id"].map((name) => dialog.querySelector(`[name="${name}"]`));
+  if (!title || !id) return;
+  title.addEventListener("input", () => {
+    if (id.dataset.own) return;
+    const words = title.value.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase().match(/[a-z0-9]+/g) ?? [];
+    id.value = words.join("-").slice(0, 40).replace(/-[^-]*$/, (rest) => (words.join("-").length > 40 ? "" : rest));
+  });
+  id.addEventListener("input", () => { id.dataset.own = id.value === "" ? "" : "yes"; });
+}
+
 // Shows what needs the script, in a page that has just been loaded or replaced.
 function begin() {
+  all(".orders, .other-orders", main).forEach((one) => { one.hidden = false; });
   for (const button of all("[data-dialog]", main)) {
     const dialog = document.getElementById(button.dataset.dialog);
     button.hidden = false;
-    button.nextElementSibling.hidden = false;
-    button.addEventListener("click", () => dialog.showModal());
+    button.addEventListener("click", () => {
+      dialog.showModal();
+      // What has to be filled in, or else the button that gives the order.
+      (dialog.querySelector("input, textarea, select") ?? dialog.querySelector(".primary")).focus();
+    });
+    if (button.id === "new") suggestId(dialog);
     dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => {
       if (!isStale) return;
       isStale = false;
       refreshPage().catch(lost);
+    });
+    dialog.addEventListener("keydown", (event) => {
+      const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+      if (isSent) dialog.querySelector("form").requestSubmit(dialog.querySelector(".primary"));
     });
     dialog.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -294,6 +416,20 @@ const keys = document.getElementById("keys");
 keys.hidden = false;
 keys.addEventListener("click", () => help.showModal());
 
+// The buttons and links of keys, the first that is there.
+const KEYS = {
+  a: ['.order[data-order="approve"]'], r: ['.order[data-order="reject"]'], u: ["#take-back", '.order[data-order="undo"]'],
+  n: ["#new"], d: ["#decide", "#first-decision"], b: ["#back"], j: ["#next"], k: ["#previous"],
+};
+
+function press(key) {
+  const one = KEYS[key].map((selector) => document.querySelector(selector)).find((found) => found && !found.hidden);
+  const folded = one?.closest("details:not([open])");
+  if (folded) folded.open = true;
+  one?.click();
+  return one !== undefined;
+}
+
 // The next card in a direction: within its column, or in the next column that has one, as near as possible.
 function neighbour(card, key) {
   const shown = (column) => all(".card:not([hidden])", column).filter((one) => one.offsetParent !== null);
@@ -326,14 +462,13 @@ document.addEventListener("keydown", (event) => {
     search.focus();
   } else if (event.key === "?") {
     help.showModal();
-  } else if (event.key === "b" && !isBoard) {
-    location.href = "/";
-  } else if (isBoard && event.key.startsWith("Arrow")) {
-    const card = neighbour(document.activeElement?.closest(".card"), event.key);
+  } else if (isBoard && (event.key.startsWith("Arrow") || event.key === "j" || event.key === "k")) {
+    const arrow = { j: "ArrowDown", k: "ArrowUp" }[event.key] ?? event.key;
+    const card = neighbour(document.activeElement?.closest(".card"), arrow);
     if (!card) return;
     card.querySelector("a").focus();
     card.scrollIntoView({ block: "nearest", inline: "nearest" });
-  } else {
+  } else if (!Object.hasOwn(KEYS, event.key) || !press(event.key)) {
     return;
   }
   event.preventDefault();
@@ -346,7 +481,7 @@ let timer = null;
 let isReset = false;
 
 function lost(error) {
-  if (body.dataset.live !== "out") say(`Not up to date: ${error.message}`);
+  if (body.dataset.live !== "out") tell(`Not up to date: ${error.message}`);
 }
 
 // Several events about a task come together.
@@ -396,7 +531,7 @@ function listen() {
   // What happened between the answer of the page and now is not in the stream.
   ["ready", "reset", "started"].forEach((name) => events.addEventListener(name, everything));
   events.addEventListener("open", () => {
-    if (body.dataset.live === "out") say("");
+    if (body.dataset.live !== "yes") say("");
     body.dataset.live = "yes";
   });
   events.addEventListener("error", async () => {
@@ -404,6 +539,7 @@ function listen() {
     const isRefused = events.readyState === EventSource.CLOSED;
     const isOut = isRefused && await isSignedOut();
     if (isOut && body.dataset.live !== "out") say(SIGN_IN);
+    if (!isOut && body.dataset.live !== "no") say("No connection to the server.");
     body.dataset.live = isOut ? "out" : "no";
     if (isRefused) setTimeout(listen, 5000);
   });
@@ -420,5 +556,6 @@ function age() {
 }
 
 begin();
+tellLast();
 listen();
 setInterval(age, 60_000);

@@ -36,6 +36,15 @@ fn a_board_is_written_as_one_file_and_to_stdout() {
     assert!(
         planning.contains("A &lt;b&gt;bold&lt;/b&gt; title")
             && planning.contains("fix planning/plan.json")
+            && planning.contains("<span class=\"flag flag-malformed\">malformed</span>")
+    );
+    assert!(
+        page.contains("<section class=\"column empty\" data-phase=\"codegen\""),
+        "a column without a task is folded"
+    );
+    assert!(
+        !page.contains("href=\"/"),
+        "nothing leads to a server: {page}"
     );
     assert!(after(&page, "data-phase=\"plan_review\"").contains("href=\"#task:t-2\""));
     let task = after(&page, "<article class=\"task-page\" id=\"task:t-1\">");

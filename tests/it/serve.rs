@@ -704,13 +704,32 @@ fn only_those_with_a_token_and_from_here_are_answered() {
         format!("127.0.0.1:{}", again.port),
         format!("orch-{}={session}", again.port),
     );
-    let ended = again.raw(
+    let kept = again.raw(
         "GET",
         "/api/v1/tasks",
         &[("Host", &own), ("Cookie", &cookie)],
         "",
     );
-    assert_eq!(ended.status, 401, "a session ends with its server");
+    assert_eq!(kept.status, 200, "a session outlives its server");
+    let sessions = world.path(".git/orch/serve-sessions.json");
+    let mode = fs::metadata(&sessions).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = fs::read_to_string(&sessions).expect("a file");
+    assert!(!text.contains(&session), "{text}");
+    again.stop();
+    fs::remove_file(&file).expect("removed");
+    let last = Server::start(&world, &["--read-only"]);
+    let (own, cookie) = (
+        format!("127.0.0.1:{}", last.port),
+        format!("orch-{}={session}", last.port),
+    );
+    let ended = last.raw(
+        "GET",
+        "/api/v1/tasks",
+        &[("Host", &own), ("Cookie", &cookie)],
+        "",
+    );
+    assert_eq!(ended.status, 401, "new tokens end every session");
 }
 
 /// What follows a body whose length can be read in two ways is not taken for another request.

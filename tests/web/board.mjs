@@ -128,6 +128,7 @@ const tests = {
     write("tasks/team/t-2/planning/plan.json", "{");
     await page.getByText("planning/plan.json:1:2").first().waitFor();
     const button = page.getByRole("button", { name: "override" });
+    if (!await button.isVisible()) await page.locator(".other-orders summary").click();
     await button.click();
     const dialog = page.locator("dialog[open]");
     await isAccessible(page, "the dialog");
@@ -171,22 +172,101 @@ const tests = {
     return page;
   },
 
-  async "a page whose server was started again says how to sign in"() {
+  async "a browser stays signed in when the server is started again, unless the tokens were replaced"() {
     const port = Number(new URL(main.address).port) + 1;
     const first = await serve([], `127.0.0.1:${port}`);
     const page = await open({}, { address: first.address });
     await page.waitForSelector('body[data-live="yes"]');
-    first.server.kill("SIGINT");
-    await new Promise((ended) => first.server.once("exit", ended));
-    await page.waitForSelector('body[data-live="no"]');
+    const end = async ({ server }) => {
+      server.kill("SIGINT");
+      await new Promise((ended) => server.once("exit", ended));
+      await page.waitForSelector('body[data-live="no"]');
+    };
+    await end(first);
     const second = await serve([], `127.0.0.1:${port}`);
+    await page.waitForSelector('body[data-live="yes"]');
+    await end(second);
+    const file = join(root, ".git/orch/serve-sessions.json");
+    const kept = readFileSync(file);
+    rmSync(file);
+    const third = await serve([], `127.0.0.1:${port}`);
     await page.locator("#live", { hasText: "Open the URL that orch serve prints" }).waitFor();
     await shot(page, "signed-out");
-    await page.context().newPage().then((other) => other.goto(second.url));
+    await page.context().newPage().then((other) => other.goto(third.url));
     await page.waitForSelector('body[data-live="yes"]');
     assert.equal(await page.locator("#live").textContent(), "");
-    second.server.kill("SIGINT");
+    third.server.kill("SIGINT");
+    writeFileSync(file, kept);
     await page.context().close();
+  },
+
+  async "decisions follow each other by keyboard, and the last one is taken back"() {
+    for (const id of ["d-1", "d-2", "d-3"]) {
+      orch("new", id, "--title", `Decide ${id}`, "--quiet");
+      plan(id);
+    }
+    const page = await open();
+    for (const id of ["d-1", "d-2", "d-3"]) {
+      await column(page, "plan_review").filter({ hasText: id }).waitFor();
+      await page.goto(`${main.address}/tasks/${id}`);
+      await page.locator(".other-orders summary").click();
+      await page.getByRole("button", { name: "override" }).last().click();
+      const dialog = page.locator("dialog[open]");
+      await dialog.locator("textarea").fill("to decide");
+      await dialog.locator("select").selectOption('"accept"');
+      await page.keyboard.press("Control+Enter");
+      await page.locator(".phase-name", { hasText: "accept" }).waitFor();
+      await page.goto(main.address);
+    }
+    // The column that needs a person is the first, and in view on a laptop and on a phone.
+    for (const viewport of [{ width: 1366, height: 768 }, { width: 390, height: 844 }]) {
+      await page.setViewportSize(viewport);
+      assert.equal(await page.locator(".column").first().getAttribute("data-phase"), "accept");
+      const box = await column(page, "accept").first().boundingBox();
+      assert.ok(box.x + box.width <= viewport.width && box.y + box.height <= viewport.height, JSON.stringify(box));
+    }
+    await page.keyboard.press("d");
+    await page.locator("#place", { hasText: "decision 1 of 3" }).waitFor();
+    const first = page.url();
+    await page.keyboard.press("j");
+    await page.locator("#place", { hasText: "decision 2 of 3" }).waitFor();
+    await page.keyboard.press("k");
+    await page.waitForURL(first);
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.keyboard.press("a");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("#told", { hasText: "accept → done" }).waitFor();
+    await page.locator("#place", { hasText: "decision 1 of 2" }).waitFor();
+    await isAccessible(page, "what was decided");
+    await shot(page, "decided");
+    await page.keyboard.press("u");
+    await page.waitForURL(first);
+    await page.locator("#told", { hasText: "taken back" }).waitFor();
+    await page.locator("#place", { hasText: "of 3" }).waitFor();
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.keyboard.press("r");
+    await page.locator("dialog[open] textarea").first().fill("not yet");
+    await page.keyboard.press("Control+Enter");
+    await page.waitForURL((url) => url.href !== first);
+    assert.match(orch("log", decodeURIComponent(first.split("/").pop())), /accepted[^]*undo[^]*not yet/);
+    return page;
+  },
+
+  async "a task is created with its brief"() {
+    const page = await open();
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.keyboard.press("n");
+    const dialog = page.locator("dialog[open]");
+    await dialog.getByLabel("Title").fill("Größe der Bilder: begrenzen");
+    assert.equal(await dialog.getByLabel("Id").inputValue(), "gro-e-der-bilder-begrenzen");
+    await dialog.getByLabel("Id").fill("image-size");
+    await dialog.getByLabel("Brief").fill("-- Images are too large.\n\nLimit them.");
+    await isAccessible(page, "the dialog of a new task");
+    await dialog.getByRole("button", { name: "create" }).click();
+    await column(page, "planning").filter({ hasText: "image-size" }).waitFor();
+    assert.equal(readFileSync(join(root, "tasks/image-size/brief.md"), "utf8").trim(), "-- Images are too large.\n\nLimit them.");
+    return page;
   },
 
   async "an order that rests on what has changed is refused"() {
@@ -213,11 +293,16 @@ const tests = {
     assert.equal(new URL(page.url()).search, "?q=PASSkey");
     await page.reload();
     assert.deepEqual(await shown(), ["t-1"]);
+    assert.match(await page.locator(".tasks").textContent(), /^1 task$/);
+    assert.match(await page.getByRole("button", { name: /^all/ }).textContent(), /^all 1$/);
+    assert.equal(await page.locator(".column:not(.empty)").count(), 1, "columns that show nothing fold");
     await page.keyboard.press("/");
     await page.keyboard.press("Escape");
-    assert.equal((await shown()).length, 3);
+    const everything = (await shown()).length;
     await page.getByRole("button", { name: /^agent/ }).click();
     assert.equal(new URL(page.url()).search, "?owner=agent");
+    assert.equal(await page.getByRole("button", { name: /^agent/ }).textContent(), `agent ${(await shown()).length}`);
+    assert.equal(await page.getByRole("button", { name: /^all/ }).textContent(), `all ${everything}`);
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     const focused = await page.evaluate(() => document.activeElement.textContent);
@@ -228,7 +313,7 @@ const tests = {
     await page.waitForURL(/\/tasks\//);
     assert.equal(await page.locator("h1 .id").textContent(), focused);
     await page.keyboard.press("b");
-    await page.waitForURL(`${main.address}/`);
+    await page.waitForURL(`${main.address}/?owner=agent`);
     return page;
   },
 
@@ -252,6 +337,25 @@ const tests = {
       await page.context().close();
     }
     only.server.kill("SIGINT");
+  },
+
+  async "a server that no person started says that it takes no orders"() {
+    const server = spawn(process.env.ORCH, ["serve", "--listen", "127.0.0.1:0"], { cwd: root, env });
+    let said = "";
+    const address = await new Promise((found) => server.stdout.on("data", (data) => {
+      said += data;
+      const url = said.match(/^http:\S+(?=\s)/m);
+      if (url) found(new URL(url[0]).origin);
+    }));
+    const page = await open({}, { address });
+    for (const path of ["/", "/tasks/t-1"]) {
+      await page.goto(address + path);
+      await page.locator(".notice", { hasText: "started by a program. Stop it, and start it at a terminal: orch serve" }).waitFor();
+      await isAccessible(page, "a server that takes no orders");
+    }
+    assert.equal(await page.getByRole("button", { name: "override" }).count(), 0);
+    await page.context().close();
+    server.kill("SIGINT");
   },
 
   async "a foreign origin, a wrong host and a missing token are refused"() {
@@ -302,6 +406,8 @@ const tests = {
     for (let number = 0; number < 1000; number += 1) plan(`many/t-${String(number).padStart(4, "0")}`, `Part ${number}.`);
     const page = await open();
     await page.waitForFunction(() => document.querySelectorAll(".card").length > 1000, null, { timeout: 120_000 });
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(height < 1500, `the page is ${height} px high`);
     await page.locator("#search").fill("t-0999");
     assert.deepEqual(await page.locator(".card:not([hidden]) .id").allTextContents(), ["many/t-0999"]);
     await page.locator("#search").fill("");

@@ -89,7 +89,7 @@ pub use sheet::{
     marked_lines,
 };
 pub use source_place::SourcePlace;
-pub use status::{PhaseCount, Status, StatusForm, TaskStatus};
+pub use status::{PhaseCount, Status, StatusForm, TaskFlags, TaskStatus};
 pub use step::{ActorView, StepEvidence, StepView};
 pub use task::{DutyView, TaskView};
 pub use terminal_board::{BoardForm, BoardKey, BoardWish, TerminalBoard};

@@ -64,9 +64,41 @@ pub struct TaskStatus {
     /// The time of the last step, for people: it is not part of the answer, which holds no times.
     #[serde(skip)]
     pub(super) unmoved_since: Option<Timestamp>,
+    /// What is wrong with its files, for people.
+    #[serde(skip)]
+    pub(super) flags: TaskFlags,
     /// Where the task is, and which places disagree, for an overview of several places.
     #[serde(skip)]
     pub(super) whereabouts: Option<(String, Option<String>)>,
+}
+
+/// What is wrong with the files that a task expects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFlags {
+    /// One is there and does not match what it has to be.
+    pub is_malformed: bool,
+    /// One is there and does not count, because what it rests on has changed or it was used up.
+    pub is_stale: bool,
+}
+
+impl TaskFlags {
+    fn of(suggestion: &Suggestion) -> Self {
+        let is_any = |state| suggestion.expects.iter().any(|file| file.state == state);
+        Self {
+            is_malformed: is_any(ExpectState::Invalid),
+            is_stale: is_any(ExpectState::Stale),
+        }
+    }
+
+    /// What is wrong, in a word each.
+    #[must_use]
+    pub fn words(self) -> Vec<&'static str> {
+        let known = [(self.is_malformed, "malformed"), (self.is_stale, "stale")];
+        known
+            .into_iter()
+            .filter_map(|(is_so, word)| is_so.then_some(word))
+            .collect()
+    }
 }
 
 /// The room for a status as text, and what belongs into it.
@@ -358,6 +390,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
+            flags,
             ..
         } = self;
         let kept = (
@@ -369,6 +402,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
+            flags,
         );
         serde_json::to_string(&kept).ok()
     }
@@ -376,7 +410,7 @@ impl TaskStatus {
     /// The status with this text; `None` if no status has it.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        let (task, duty, at, headline, way, order, phase_number, unmoved_since) =
+        let (task, duty, at, headline, way, order, phase_number, unmoved_since, flags) =
             serde_json::from_str(text).ok()?;
         Some(Self {
             task,
@@ -387,6 +421,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
+            flags,
             // A status with such a run is not kept.
             waits_until: None,
             whereabouts: None,
@@ -422,6 +457,7 @@ impl TaskStatus {
     ) -> Self {
         Self {
             headline: (headline(&suggestion), mood(&suggestion)),
+            flags: TaskFlags::of(&suggestion),
             at: spot(&suggestion),
             way: suggestion.way,
             task: suggestion.task,

@@ -44,7 +44,7 @@ pub struct NewArgs {
     #[arg(required_unless_present = "from")]
     id: Option<String>,
     /// Create tasks from the task list of Task Master, BMAD or beads in FILE, or in stdin if FILE is `-`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "edit"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "brief_text", "edit"])]
     from: Option<PathBuf>,
     /// With `--from`: print what would be created, and write nothing.
     #[arg(long, requires = "from", conflicts_with = "id")]
@@ -63,8 +63,11 @@ pub struct NewArgs {
     /// Use the text of FILE, or of stdin if FILE is `-`, as the brief of the task.
     #[arg(long, value_name = "FILE")]
     brief: Option<PathBuf>,
+    /// Use this text as the brief of the task.
+    #[arg(long, value_name = "TEXT", conflicts_with = "brief")]
+    brief_text: Option<String>,
     /// Write the brief in the editor that `VISUAL` or `EDITOR` names.
-    #[arg(long, conflicts_with = "brief")]
+    #[arg(long, conflicts_with_all = ["brief", "brief_text"])]
     edit: bool,
     #[command(flatten)]
     pub locks: LockArgs,
@@ -86,10 +89,11 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         return list::run(args, &workspace, context, ui);
     };
     let limit = workspace.settings().config().limit_bytes;
-    let brief = match &args.brief {
-        Some(path) => Some(read_brief(path, limit, context)?),
-        None if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
-        None => None,
+    let brief = match (&args.brief, &args.brief_text) {
+        (Some(path), _) => Some(read_brief(path, limit, context)?),
+        (None, Some(text)) => Some(not_blank(text.clone())?),
+        (None, None) if args.edit => Some(write_in_editor(args, &workspace, context, ui)?),
+        (None, None) => None,
     };
     let here = context.here(&workspace);
     let new = NewTask {

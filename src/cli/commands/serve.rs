@@ -13,8 +13,9 @@ use std::sync::Arc;
 ///
 /// Prints a URL that signs a browser in. Programs send the header `Authorization: Bearer TOKEN`; the tokens are in
 /// `orch/serve.json` in the git directory, which only its owner can read. The token `person` acts as the person who
-/// started the server, and the token `agent` as an agent, with the rights that both have on the command line. The API
-/// is described at `/api/v1/openapi.json`.
+/// started the server, and the token `agent` as an agent, with the rights that both have on the command line: a server
+/// that no person started at a terminal says that it takes no orders that need one. The API is described at
+/// `/api/v1/openapi.json`.
 ///
 /// Meanwhile it watches the tasks as `orch watch` does, and sends what happens to `/api/v1/events`. Ctrl-C ends it
 /// after the orders in progress. Runs that clients started are interrupted; `orch run` continues them.
@@ -66,6 +67,10 @@ pub fn run(args: &ServeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         "the token of agents is in {}",
         server.token_file().display()
     ));
+    if let Some((why, hint)) = server.refusal() {
+        ui.status(why);
+        ui.hint(hint);
+    }
     if let Some(url) = server.url_once()
         && let Err(error) = open_url(&url)
     {

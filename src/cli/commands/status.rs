@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use orch_base::{Code, Diagnostic};
 use orch_core::workflow::Owner;
 use orch_engine::gather::{self, TaskFilter};
-use orch_engine::survey::{Keeper, Reader, Sight, Workspace};
+use orch_engine::survey::Workspace;
 use orch_view::{Status, StatusForm, TaskStatus};
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
         return everywhere::run(args, context, ui);
     }
     let mut workspace = context.workspace_at(ui, args.at.as_deref())?;
-    workspace.know_looks(CACHE);
+    workspace.know_looks(gather::STATUS_CACHE);
     let StatusAnswer {
         status,
         problems,
@@ -114,20 +114,6 @@ pub fn run(args: &StatusArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fa
     ))
 }
 
-/// The name of the cache of what is known of each task.
-pub(super) const CACHE: &str = "status";
-
-/// The status of a task.
-pub(super) fn row_of(reader: &Reader, sight: &Sight) -> Box<TaskStatus> {
-    TaskStatus::of(&reader.subject(sight)).into()
-}
-
-/// The status of a task, as one look keeps it for later commands.
-pub(super) const KEPT: Keeper<Box<TaskStatus>> = Keeper {
-    to_text: |status| status.to_text(),
-    of_text: |text| Some(TaskStatus::of_text(text)?.into()),
-};
-
 /// The number of tasks that are listed on a terminal that can be scrolled, however low it is.
 const FEWEST: usize = 5;
 
@@ -157,8 +143,7 @@ fn answer(
         found => found?,
     };
     begin(tasks.len());
-    let looked = workspace.crew().answer_each(&tasks, &KEPT, row_of);
-    let (mut rows, mut problems) = gather::sorted(&tasks, looked, gather::unread_status);
+    let (mut rows, mut problems) = gather::statuses(workspace, &tasks);
     problems.extend(misnamed);
     let is_empty = tasks.is_empty() && problems.is_empty();
     problems.extend(workspace.reader().outside_git());

@@ -1,7 +1,7 @@
 //! `orch suggest`: what to do next, and why.
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
-use super::{report, status};
+use super::report;
 use crate::cli::lock_args::duration;
 use orch_base::{Diagnostic, Error, Period};
 use orch_core::decide::{ActorKind, is_order};
@@ -77,7 +77,7 @@ pub fn run(args: &SuggestArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     }
     if args.tasks.is_empty() {
         // Tasks that are named are looked at again.
-        workspace.know_looks(status::CACHE);
+        workspace.know_looks(gather::STATUS_CACHE);
     }
     context.show_looks(&workspace, None, ui);
     let (around, fault) = match args.task_around(&workspace, context, ui) {
@@ -271,10 +271,7 @@ impl MostUrgent {
         limit: usize,
         is_wanted: impl Fn(Owner, bool) -> bool,
     ) -> Self {
-        let answers = workspace
-            .crew()
-            .answer_each(tasks, &status::KEPT, status::row_of);
-        let (rows, problems) = gather::sorted(tasks, answers, gather::unread_status);
+        let (rows, problems) = gather::statuses(workspace, tasks);
         let rows: Vec<_> = tasks.iter().zip(rows).collect();
         let all_done = rows.iter().filter(|(_, status)| status.is_done()).count();
         let mut wanted: Vec<_> = rows

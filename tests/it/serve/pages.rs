@@ -440,20 +440,52 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
     let mine = page(&server, &server.person);
     assert!(
         mine.contains("/t/reopen\"")
+            && mine.contains("/t/undo\"")
             && !mine.contains("/t/override\"")
             && !mine.contains("/t/run\""),
         "{mine}"
     );
     let agents = page(&server, &server.agent);
+    assert!(
+        agents.contains("signed in with the token of agents"),
+        "{agents}"
+    );
     assert_eq!(
         (orders(&agents), agents.contains("WHY")),
         (0, false),
         "{agents}"
     );
+    // What waits for a person is reached one after the other, with the filter of the board.
+    let led = |server: &Server| {
+        let answer = server.send(
+            "GET",
+            "/decide?at=7&q=t&owner=agent",
+            &server.person,
+            &[],
+            "",
+        );
+        assert_eq!(answer.status, 303, "{answer:?}");
+        answer.header("location").unwrap_or_default().to_owned()
+    };
+    assert_eq!(led(&server), "/?q=t&owner=agent", "nothing waits");
+    world
+        .orch(&["reopen", "t", "--to", "accept", "--reason", "x"])
+        .succeeds();
+    assert_eq!(led(&server), "/tasks/t?q=t&owner=agent");
+    let shown = server.send("GET", "/tasks/t?q=t", &server.person, &[], "");
+    assert!(
+        shown.body.contains("decision 1 of 1") && shown.body.contains("href=\"/?q=t\""),
+        "{}",
+        shown.body
+    );
     let reads = Server::start(&world, &["--read-only"]);
     let shown = page(&reads, &reads.person);
     assert_eq!(
-        (orders(&shown), shown.contains("orch reopen t --reason WHY")),
+        (
+            orders(&shown),
+            shown.contains("started with <code>--read-only</code>")
+                && shown.contains("orch approve t")
+        ),
         (0, true),
         "{shown}"
     );

@@ -15,6 +15,15 @@ pub(super) struct OrderedStep {
     pub argv: Vec<String>,
 }
 
+/// Why a caller may give no order of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the caller is, in words, such as `a program`.
+    pub who: String,
+    /// Whether a signature that git verifies is all that is missing.
+    pub lacks_signature: bool,
+}
+
 /// Whether a caller may order a step, and the stamp of what the caller orders.
 #[derive(Clone, Copy)]
 pub struct Authority<'w> {
@@ -79,16 +88,36 @@ impl Authority<'_> {
             stamp.by.kind = ActorKind::Agent;
             self.notify_run(task, run, ordered);
         }
-        let signs = people.orders == OrdersBy::Signed && self.callers.signs_verifiably()?;
-        let sender = Sender {
-            kind: stamp.by.kind,
-            at_terminal: self.caller.at_terminal,
-            signs,
-        };
+        let sender = self.sender(&people, stamp.by.kind)?;
         match people.refuses(ordered.kind, ordered.by_human, sender) {
             None => Ok(stamp),
             Some(who) => Err(self.refused(&people, ordered, who)),
         }
+    }
+
+    /// Why the caller may give no order of a person; `None` if it may. Returns an error if git or the tasks cannot be
+    /// read.
+    pub fn refusal(&self) -> Result<Option<Refusal>, Error> {
+        let people = self.callers.people()?;
+        let kind = match self.callers.run_above(self.caller)? {
+            Some(_) => ActorKind::Agent,
+            None => self.stamp().by.kind,
+        };
+        let who = people.refuses_sender(self.sender(&people, kind)?);
+        Ok(who.map(|who| Refusal {
+            who: format!("{who}{}", self.because(who)),
+            lacks_signature: people.orders == OrdersBy::Signed && kind == ActorKind::Human,
+        }))
+    }
+
+    /// The caller as one who orders.
+    fn sender(&self, people: &People, kind: ActorKind) -> Result<Sender, Error> {
+        let signs = people.orders == OrdersBy::Signed && self.callers.signs_verifiably()?;
+        Ok(Sender {
+            kind,
+            at_terminal: self.caller.at_terminal,
+            signs,
+        })
     }
 
     /// Returns [`Code::ByHuman`] if the caller is an agent, whatever it says of itself.

@@ -30,7 +30,7 @@ mod split;
 mod suggestion;
 
 pub use advance::{Advance, AdvancePlan, Applied, AppliedStep, TaskOutcome};
-pub use authority::Authority;
+pub use authority::{Authority, Refusal};
 pub use conflicted::Conflicts;
 pub use create::{Create, Created, NewTask, PlannedTask};
 pub use draft::{Drafts, TaskDraft};
@@ -40,7 +40,7 @@ pub use new_id::ids_like;
 pub use new_place::PlaceWish;
 use new_place::Places;
 pub use new_result::NewResult;
-pub use orders::{Order, Orders};
+pub use orders::{Order, Orders, last_order};
 use record_files::Records;
 pub use recover::{Recover, Recovered};
 pub use relocate::{Relocate, Relocation};

@@ -412,7 +412,7 @@ impl<'w> Orders<'w> {
         let outcomes = advance.apply(std::slice::from_ref(task), dry_run, &|sight| {
             let state = usable_state(sight)?;
             let undone = if matches!(order, Order::Undo { .. }) {
-                Some(self.last_order(sight)?)
+                Some(last_order(self.reader, sight)?)
             } else {
                 None
             };
@@ -445,29 +445,29 @@ impl<'w> Orders<'w> {
             }
         }
     }
+}
 
-    /// The last order of a task, which can be taken back. Returns an error that says why there is none.
-    fn last_order(&self, sight: &Sight) -> Result<TakenBack, Error> {
-        let whole;
-        let log = match sight.observed.log.whole() {
-            Some(log) => log,
-            None => {
-                whole = bytes_at(&self.reader.root, &sight.task.transcript_path())?;
-                &whole
-            }
-        };
-        let (log, _) = EventLog::parse(log);
-        let last = log.last_order(sight.workflow(), &log.heads(), &mut FoldCache::default());
-        last.map_err(|why| {
-            let message = format!("nothing of `{}` can be taken back: {why}", sight.task.id);
-            let hint = Hint::from("see ")
-                .command(&["orch", "log", sight.task.id.as_str()])
-                .text("; to go back: ")
-                .command(&["orch", "rollback", sight.task.id.as_str(), "--reason", WHY])
-                .or(&["git", "revert", "COMMIT"]);
-            Error::new(Code::NothingToUndo, message).with_hint(hint)
-        })
-    }
+/// The last order of a task, which can be taken back. Returns an error that says why there is none.
+pub fn last_order(reader: &Reader, sight: &Sight) -> Result<TakenBack, Error> {
+    let whole;
+    let log = match sight.observed.log.whole() {
+        Some(log) => log,
+        None => {
+            whole = bytes_at(&reader.root, &sight.task.transcript_path())?;
+            &whole
+        }
+    };
+    let (log, _) = EventLog::parse(log);
+    let last = log.last_order(sight.workflow(), &log.heads(), &mut FoldCache::default());
+    last.map_err(|why| {
+        let message = format!("nothing of `{}` can be taken back: {why}", sight.task.id);
+        let hint = Hint::from("see ")
+            .command(&["orch", "log", sight.task.id.as_str()])
+            .text("; to go back: ")
+            .command(&["orch", "rollback", sight.task.id.as_str(), "--reason", WHY])
+            .or(&["git", "revert", "COMMIT"]);
+        Error::new(Code::NothingToUndo, message).with_hint(hint)
+    })
 }
 
 /// What an undo takes back, in words.

@@ -1,12 +1,16 @@
 //! What a board shows of tasks, gathered by one look at each.
 
 use super::runs::run_line;
-use super::tasks::{answers_of_each, repository, unread_status, unread_task};
+use super::tasks::{
+    answers_of_each, named_or_all, repository, statuses, unread_status, unread_task,
+};
+use crate::apply::last_order;
 use crate::drive;
 use crate::history::stories;
 use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
 use orch_base::{Diagnostic, Error, Timestamp};
-use orch_core::decide::{ActorKind, PersonOrder, is_order};
+use orch_core::decide::{ActorKind, Choice, HistoryEntry, PersonOrder, is_order};
+use orch_core::workflow::Owner;
 use orch_view::html::{BoardFilter, BoardPage, Chart, TaskLinks, TaskPage};
 use orch_view::{Explanation, RunLine, Status, StepView, TaskStatus};
 use std::collections::HashMap;
@@ -42,6 +46,7 @@ impl GatheredTasks {
             now,
             links,
             filter,
+            served: None,
         }
     }
 
@@ -103,7 +108,17 @@ struct LookedTask {
     detail: Option<TaskDetail>,
 }
 
-/// Looks at these tasks. Returns an error if git cannot be read.
+/// The tasks that wait for a person and say what a filter searches for, in the order of suggestions. What is known of
+/// earlier looks is used. Returns an error if the tasks cannot be listed.
+pub fn waiting(workspace: &Workspace, filter: &BoardFilter) -> Result<Vec<String>, Error> {
+    let (tasks, _) = named_or_all(workspace, &[])?;
+    let (mut rows, _) = statuses(workspace, &tasks);
+    rows.retain(|row| row.duty.owner == Owner::Human && filter.has_text(row));
+    rows.sort_by(|one, other| one.in_order(other));
+    Ok(rows.into_iter().map(|row| row.task.id).collect())
+}
+
+/// Looks at these tasks; without pages, what is known of earlier looks is used. Returns an error if git cannot be read.
 pub fn board(
     caller: &Caller,
     workspace: &Workspace,
@@ -125,11 +140,11 @@ pub fn board(
                 .suggestion
                 .options
                 .retain(|option| !(is_agent && is_order(&option.id)));
-            let orders = if pages == WantedPages::WithOrders {
-                sight.person_orders()
-            } else {
-                Vec::new()
-            };
+            let mut orders = Vec::new();
+            if pages == WantedPages::WithOrders {
+                orders = sight.person_orders();
+                orders.extend(undo(reader, sight));
+            }
             TaskDetail {
                 explanation,
                 steps: Vec::new(),
@@ -151,7 +166,17 @@ pub fn board(
             detail: None,
         }
     };
-    let (looked, mut problems) = answers_of_each(workspace, tasks, card, failed);
+    let (looked, mut problems) = if pages == WantedPages::None {
+        let (rows, problems) = statuses(workspace, tasks);
+        let looked = tasks.iter().zip(rows).map(|(task, status)| LookedTask {
+            task: task.clone(),
+            status,
+            detail: None,
+        });
+        (looked.collect(), problems)
+    } else {
+        answers_of_each(workspace, tasks, card, failed)
+    };
     problems.extend(misnamed);
     problems.extend(workspace.reader().outside_git());
     let detailed: Vec<TaskRef> = looked
@@ -222,5 +247,31 @@ pub fn board(
             .collect(),
         status,
         problems,
+    })
+}
+
+/// The order that takes back the last one, if there is one that can be taken back.
+fn undo(reader: &Reader, sight: &Sight) -> Option<PersonOrder> {
+    let taken = last_order(reader, sight).ok()?;
+    let HistoryEntry {
+        seq,
+        kind,
+        from,
+        to,
+        ..
+    } = &*taken.order;
+    let from = from.as_ref().unwrap_or(to);
+    let kind = kind.as_str();
+    let effect = format!("take back step {seq} ({kind}), from `{from}` to `{to}`");
+    Some(PersonOrder {
+        choice: Choice {
+            id: "undo",
+            argv: ["orch", "undo", sight.task.id.as_str()]
+                .map(str::to_owned)
+                .to_vec(),
+            by: Owner::Human,
+            effect,
+        },
+        targets: Vec::new(),
     })
 }

@@ -9,12 +9,12 @@ mod sheet;
 mod tasks;
 
 #[cfg(feature = "board")]
-pub use board::{GatheredTasks, TaskDetail, WantedPages, board};
+pub use board::{GatheredTasks, TaskDetail, WantedPages, board, waiting};
 pub use everywhere::{TaskFilter, everywhere};
 pub use happenings::{happenings, transition_lines};
 pub use runs::run_line;
 pub use sheet::{sheet, sheet_of};
 pub use tasks::{
-    answers_of_each, duplicates, named, named_or_all, repository, sorted, unread_status,
-    unread_suggestion, unread_task,
+    STATUS_CACHE, answers_of_each, duplicates, named, named_or_all, repository, sorted, statuses,
+    unread_status, unread_suggestion, unread_task,
 };

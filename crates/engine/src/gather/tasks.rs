@@ -1,6 +1,6 @@
 //! The tasks that names mean, a row of an answer for each, and what is wrong with them.
 
-use crate::survey::{LookDepth, Reader, Sight, TaskRef, Workspace, unjudged, unread};
+use crate::survey::{Keeper, LookDepth, Reader, Sight, TaskRef, Workspace, unjudged, unread};
 use orch_base::{Code, Diagnostic, Error};
 use orch_view::{Repository, Suggestion, TaskStatus};
 use std::collections::HashSet;
@@ -44,6 +44,26 @@ pub fn answers_of_each<R: Send>(
             looked.map(|sight| answer(workspace, &sight))
         });
     sorted(tasks, looked, failed)
+}
+
+/// The name of the cache of the status of each task.
+pub const STATUS_CACHE: &str = "status";
+
+/// How the status of a task is kept.
+const KEPT: Keeper<Box<TaskStatus>> = Keeper {
+    to_text: |status| status.to_text(),
+    of_text: |text| Some(TaskStatus::of_text(text)?.into()),
+};
+
+/// The status of each of these tasks, which may be known from earlier looks kept under [`STATUS_CACHE`], and a diagnostic
+/// for each task that cannot be evaluated.
+pub fn statuses(
+    workspace: &Workspace,
+    tasks: &[TaskRef],
+) -> (Vec<Box<TaskStatus>>, Vec<Diagnostic>) {
+    let row = |reader: &Reader, sight: &Sight| TaskStatus::of(&reader.subject(sight)).into();
+    let looked = workspace.crew().answer_each(tasks, &KEPT, row);
+    sorted(tasks, looked, unread_status)
 }
 
 /// The rows and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.

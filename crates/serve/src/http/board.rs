@@ -1,96 +1,154 @@
 //! The pages of the board, from what they show.
 
+use super::gate::Asker;
+use super::openapi::OUTPUT;
+use super::orders::{new_task, orders_of};
+use super::rights::rights;
+use super::service::Service;
 use orch_base::{Code, Error};
-use orch_core::decide::PersonOrder;
 use orch_engine::gather::{self, TaskFilter, WantedPages};
 use orch_engine::survey::{Caller, Workspace};
 use orch_view::html::{
-    BoardFilter, OrderForm, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
-    served_overview, served_task,
+    BoardFilter, Rights, ServedBoard, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
+    served_link, served_overview, served_task,
 };
-use orch_view::{RunLine, Suggestion};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// All tasks that are not archived. Returns an error if they cannot be read.
-pub(super) fn front(
-    workspace: &Workspace,
-    caller: &Caller,
-    filter: &BoardFilter,
-) -> Result<String, Error> {
-    let (tasks, misnamed) = gather::named_or_all(workspace, &[])?;
-    let gathered = gather::board(caller, workspace, &tasks, misnamed, WantedPages::None)?;
-    Ok(served_board(&gathered.page(
-        &TaskLinks::Served,
-        filter,
-        caller.clock.now(),
-    )))
+/// What a page is made from.
+pub(super) struct PageMaker<'s> {
+    pub service: &'s Service,
+    pub workspace: Workspace,
+    /// Who asks.
+    pub asker: Asker,
+    /// What the asker counts as.
+    pub caller: Caller,
+    /// Which tasks the asker wants to see.
+    pub filter: BoardFilter,
 }
 
-/// The cards of those of these tasks that there are. Returns an error if they cannot be read.
-pub(super) fn cards(
-    workspace: &Workspace,
-    caller: &Caller,
-    names: &[String],
-) -> Result<String, Error> {
-    let mut tasks = workspace.finder().tasks()?;
-    tasks
-        .retain(|task| !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str()));
-    let gathered = gather::board(caller, workspace, &tasks, Vec::new(), WantedPages::None)?;
-    Ok(served_cards(&gathered.page(
-        &TaskLinks::Served,
-        &BoardFilter::default(),
-        caller.clock.now(),
-    )))
-}
+impl PageMaker<'_> {
+    /// All tasks that are not archived. Returns an error if they cannot be read.
+    pub(super) fn front(self) -> Result<String, Error> {
+        let rights = self.rights();
+        let roots = self.workspace.settings().config().roots.iter();
+        let roots: Vec<&str> = roots.map(|root| root.path.as_str()).collect();
+        let new_task = new_task(&self.service.routes, &roots).filter(|_| rights.may_write);
+        let (tasks, misnamed) = gather::named_or_all(&self.workspace, &[])?;
+        let gathered = gather::board(
+            &self.caller,
+            &self.workspace,
+            &tasks,
+            misnamed,
+            WantedPages::None,
+        )?;
+        let mut page = gathered.page(&TaskLinks::Served, &self.filter, self.caller.clock.now());
+        page.served = Some(ServedBoard {
+            rights: &rights,
+            new_task: new_task.as_ref(),
+        });
+        Ok(served_board(&page))
+    }
 
-/// The tasks of all branches and work trees. Returns an error if they cannot be read.
-pub(super) fn overview(workspace: &Workspace, caller: &Caller) -> Result<String, Error> {
-    let (overview, _) = gather::everywhere(TaskFilter::default(), workspace)?;
-    Ok(served_overview(&overview, caller.clock.now()))
-}
+    /// The cards of those of these tasks that there are. Returns an error if they cannot be read.
+    pub(super) fn cards(self, names: &[String]) -> Result<String, Error> {
+        let mut tasks = self.workspace.finder().tasks()?;
+        tasks.retain(|task| {
+            !task.id.is_archived() && names.iter().any(|name| name == task.id.as_str())
+        });
+        let gathered = gather::board(
+            &self.caller,
+            &self.workspace,
+            &tasks,
+            Vec::new(),
+            WantedPages::None,
+        )?;
+        Ok(served_cards(&gathered.page(
+            &TaskLinks::Served,
+            &BoardFilter::default(),
+            self.caller.clock.now(),
+        )))
+    }
 
-/// The page of a task. `orders` returns the orders that may be given, `tag` identifies its state, and at `output` is
-/// the output of its run. Returns an error if there is no such task, or it cannot be read.
-pub(super) fn task(
-    workspace: &Workspace,
-    caller: &Caller,
-    name: &str,
-    (tag, output): (&str, &str),
-    orders: impl Fn(&Suggestion, Option<&RunLine>, &[PersonOrder]) -> Vec<OrderForm>,
-) -> Result<String, Error> {
-    let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
-    let tasks = workspace.finder().tasks()?;
-    let task = tasks
-        .into_iter()
-        .find(|task| task.id.as_str() == name)
-        .ok_or_else(unknown)?;
-    let sheet = gather::sheet(workspace, &task)?;
-    let gathered = gather::board(
-        caller,
-        workspace,
-        &[task],
-        Vec::new(),
-        WantedPages::WithOrders,
-    )?;
-    let now = caller.clock.now();
-    let detail = gathered.details.first();
-    let Some((detail, page)) =
-        detail.and_then(|detail| Some((detail, gathered.task_page(detail, now)?)))
-    else {
-        let problem = gathered
-            .problems
+    /// The tasks of all branches and work trees. Returns an error if they cannot be read.
+    pub(super) fn overview(self) -> Result<String, Error> {
+        let (overview, _) = gather::everywhere(TaskFilter::default(), &self.workspace)?;
+        Ok(served_overview(&overview, self.caller.clock.now()))
+    }
+
+    /// Where the decision with this number is, from 1, or the first if there are not as many; the board if nothing waits
+    /// for a person. Returns an error if the tasks cannot be read.
+    pub(super) fn decision(self, number: usize) -> Result<String, Error> {
+        let waiting = gather::waiting(&self.workspace, &self.filter)?;
+        let wanted = waiting.get(number.saturating_sub(1));
+        Ok(match wanted.or(waiting.first()) {
+            Some(task) => served_link(task, &self.filter),
+            None => format!("/{}", self.filter.query()),
+        })
+    }
+
+    /// The page of a task. Returns an error if there is no such task, or it cannot be read.
+    pub(super) fn task(self, name: &str) -> Result<String, Error> {
+        let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
+        let rights = self.rights();
+        // First, so that an order never rests on something newer than what the page shows.
+        let tag = if rights.may_write {
+            self.service.tag_of(name, &self.caller)?
+        } else {
+            String::new()
+        };
+        let tasks = self.workspace.finder().tasks()?;
+        let task = tasks
             .into_iter()
-            .find(|problem| problem.is_error());
-        return Err(problem.map_or_else(unknown, Error::from));
-    };
-    let orders = orders(&page.explanation.suggestion, page.run, &detail.orders);
-    let repository = &gathered.status.repository;
-    let output = page.run.map(|_| output);
-    let served = Some(ServedTask {
-        repository,
-        sheet: &sheet,
-        orders: &orders,
-        tag,
-        output,
-    });
-    Ok(served_task(&TaskPage { served, ..page }))
+            .find(|task| task.id.as_str() == name)
+            .ok_or_else(unknown)?;
+        let sheet = gather::sheet(&self.workspace, &task)?;
+        let gathered = gather::board(
+            &self.caller,
+            &self.workspace,
+            &[task],
+            Vec::new(),
+            WantedPages::WithOrders,
+        )?;
+        let now = self.caller.clock.now();
+        let detail = gathered.details.first();
+        let Some((detail, page)) =
+            detail.and_then(|detail| Some((detail, gathered.task_page(detail, now)?)))
+        else {
+            let problem = gathered
+                .problems
+                .into_iter()
+                .find(|problem| problem.is_error());
+            return Err(problem.map_or_else(unknown, Error::from));
+        };
+        let mut orders = Vec::new();
+        if rights.may_write {
+            let suggestion = &page.explanation.suggestion;
+            let all = orders_of(&self.service.routes, suggestion, page.run, &detail.orders);
+            orders.extend(
+                all.into_iter()
+                    .filter(|order| rights.may_order() || !order.needs_person()),
+            );
+        }
+        let output = OUTPUT.replace(
+            "{task}",
+            &utf8_percent_encode(name, NON_ALPHANUMERIC).to_string(),
+        );
+        let waiting = gather::waiting(&self.workspace, &self.filter)?;
+        let served = Some(ServedTask {
+            repository: &gathered.status.repository,
+            sheet: &sheet,
+            orders: &orders,
+            tag: &tag,
+            output: page.run.map(|_| output.as_str()),
+            rights: &rights,
+            filter: &self.filter,
+            waiting: &waiting,
+        });
+        Ok(served_task(&TaskPage { served, ..page }))
+    }
+
+    fn rights(&self) -> Rights {
+        let is_read_only = self.service.gate.read_only;
+        rights(&self.workspace, &self.caller, &self.asker, is_read_only)
+    }
 }

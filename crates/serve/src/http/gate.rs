@@ -1,12 +1,14 @@
 //! Who may ask: the host that a request names, the site that it comes from, and the token that it carries.
 
 use super::request::wrong;
+use super::sessions::Sessions;
 use super::tokens::{TokenHolder, Tokens, is_same};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri};
 use orch_base::{Code, Error, locked};
+use orch_engine::survey::Clock;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Mutex;
 
@@ -30,8 +32,10 @@ const SINGLE: [&str; 8] = [
 /// Decides which requests are answered.
 pub(super) struct RequestGate {
     pub tokens: Tokens,
-    /// What the cookies of browsers hold in their place. It ends with the server.
-    pub sessions: Tokens,
+    /// What the cookies of browsers hold in their place.
+    pub sessions: Sessions,
+    /// The time, by which sessions end.
+    pub clock: Clock,
     /// A word that signs a browser in once, as the person: others may see the command line of a browser.
     pub ticket: Mutex<Option<String>>,
     /// The address that the server listens on.
@@ -158,7 +162,7 @@ impl RequestGate {
         if sessions.next().is_some() {
             return Err(wrong(&format!("the request has two cookies `{name}`")));
         }
-        Ok(session.and_then(|session| self.sessions.holder(session)))
+        Ok(session.and_then(|session| self.sessions.holder(session, self.clock.now())))
     }
 
     /// Whether a host is this server. Another name would be one that its owner can make mean any machine (DNS
@@ -281,25 +285,36 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 mod tests {
     use super::*;
     use axum::http::{HeaderName, HeaderValue};
+    use orch_base::Timestamp;
 
-    fn gate(listens: &str, hosts: &[&str]) -> RequestGate {
+    /// A gate, and the words of the sessions of a person and of an agent.
+    fn gate_with_sessions(listens: &str, hosts: &[&str]) -> (RequestGate, [String; 2]) {
         let tokens = Tokens {
             person: "p".repeat(64),
             agent: "a".repeat(64),
         };
-        let sessions = Tokens {
-            person: "P".repeat(64),
-            agent: "A".repeat(64),
-        };
+        let git = tempfile::tempdir().expect("a directory");
+        let clock = Clock::Fixed(Timestamp::from_seconds(0));
+        let sessions = Sessions::of(git.path(), &tokens).unwrap_or_else(|error| panic!("{error}"));
+        let words = [TokenHolder::Person, TokenHolder::Agent].map(|holder| {
+            let word = sessions.begin(holder, clock.now());
+            word.unwrap_or_else(|error| panic!("{error}"))
+        });
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        RequestGate {
+        let gate = RequestGate {
             tokens,
             sessions,
+            clock,
             ticket: Mutex::default(),
             listens: listens.parse().expect("an address"),
             hosts,
             read_only: false,
-        }
+        };
+        (gate, words)
+    }
+
+    fn gate(listens: &str, hosts: &[&str]) -> RequestGate {
+        gate_with_sessions(listens, hosts).0
     }
 
     /// The code with which a request is refused, or who sent it.
@@ -552,7 +567,7 @@ mod tests {
     fn a_token_says_who_asks() {
         let p = "p".repeat(64);
         let a = "a".repeat(64);
-        let mut gate = gate("127.0.0.1:4747", &[]);
+        let (mut gate, [session, of_agent]) = gate_with_sessions("127.0.0.1:4747", &[]);
         for (path, line, expected) in [
             ("/api/v1/health", String::new(), "Anyone"),
             ("/api/v1/tasks", String::new(), "no-token"),
@@ -583,12 +598,12 @@ mod tests {
             ),
             (
                 "/api/v1/tasks",
-                format!("cookie: x=1; orch-4747={}", a.to_uppercase()),
+                format!("cookie: x=1; orch-4747={of_agent}"),
                 "Agent(None)",
             ),
             (
                 "/api/v1/tasks",
-                format!("cookie: orch-4747={}", p.to_uppercase()),
+                format!("cookie: orch-4747={session}"),
                 "Person",
             ),
             // A cookie holds no token, and a session is none.
@@ -599,17 +614,17 @@ mod tests {
             ),
             (
                 "/api/v1/tasks",
-                format!("authorization: Bearer {}", p.to_uppercase()),
+                format!("authorization: Bearer {session}"),
                 "no-token",
             ),
             (
                 "/api/v1/tasks",
-                format!("cookie: orch-4747={0}; orch-4747={0}", p.to_uppercase()),
+                format!("cookie: orch-4747={session}; orch-4747={session}"),
                 "usage",
             ),
             (
                 "/api/v1/tasks",
-                format!("cookie: orch-4748={}", a.to_uppercase()),
+                format!("cookie: orch-4748={of_agent}"),
                 "no-token",
             ),
             (&format!("/?token={p}"), String::new(), "Person"),

@@ -3,8 +3,10 @@
 use super::events::Events;
 use super::gate::RequestGate;
 use super::live::{LiveWatch, RunNews};
+use super::rights::refused_orders;
 use super::server;
 use super::service::{OtherApi, Service};
+use super::sessions::Sessions;
 use super::tokens::{self, Tokens};
 use crate::CommandRunner;
 use orch_base::{Code, Error, Hint};
@@ -49,6 +51,7 @@ pub struct HttpServer {
     stopped: Receiver<bool>,
     token_file: PathBuf,
     ticket: Option<String>,
+    refusal: Option<(String, Hint)>,
 }
 
 impl HttpServer {
@@ -65,11 +68,13 @@ impl HttpServer {
         };
         let shared = store.layout().common_directory();
         let tokens = Tokens::of(shared)?;
+        let sessions = Sessions::of(shared, &tokens)?;
         let token_file = shared.join("orch").join(tokens::FILE);
         let listener = TcpListener::bind(options.listen)
             .map_err(|error| cannot_listen(options.listen, &error))?;
         listener.set_nonblocking(true).map_err(cannot_serve)?;
         let listens = listener.local_addr().map_err(cannot_serve)?;
+        let refusal = refused_orders(&workspace, runner.caller()).filter(|_| !options.read_only);
         let (stop, stopped) = channel(false);
         let events = Events::new(random(8).map_err(cannot_serve)?);
         let mode = if options.read_only || !options.applies {
@@ -87,7 +92,8 @@ impl HttpServer {
         };
         let gate = RequestGate {
             tokens,
-            sessions: Tokens::random().map_err(cannot_serve)?,
+            sessions,
+            clock: runner.caller().clock,
             ticket: Mutex::new(ticket.clone()),
             listens,
             hosts: options.hosts,
@@ -103,6 +109,7 @@ impl HttpServer {
             stopped,
             token_file,
             ticket,
+            refusal,
         })
     }
 
@@ -127,6 +134,13 @@ impl HttpServer {
     #[must_use]
     pub fn token_file(&self) -> &Path {
         &self.token_file
+    }
+
+    /// Why the server takes no orders that need a person although it takes others, and what helps; `None` if it takes
+    /// them.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&(String, Hint)> {
+        self.refusal.as_ref()
     }
 
     /// What ends the server, from any thread.

@@ -19,10 +19,12 @@ mod pages;
 mod paging;
 mod problem;
 mod request;
+mod rights;
 mod router;
 mod routes;
 mod server;
 mod service;
+mod sessions;
 mod started;
 mod tokens;
 

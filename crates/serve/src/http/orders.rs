@@ -4,6 +4,7 @@ use super::routes::Route;
 use crate::{Argument, ArgumentForm};
 use orch_base::PhaseId;
 use orch_core::decide::{PHASE, PersonOrder, WHY, is_order};
+use orch_core::workflow::Owner;
 use orch_view::html::{InputForm, OrderForm, OrderInput};
 use orch_view::{CommandView, FieldView, RunLine, Suggestion};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -14,9 +15,9 @@ use std::sync::Arc;
 const VALUE: &str = "VALUE";
 
 /// The routes that have a button where their command is offered, or where a run hears it.
-pub(super) const BUTTONS: [&str; 14] = [
+pub(super) const BUTTONS: [&str; 15] = [
     "next", "override", "approve", "reject", "rollback", "reopen", "confirm", "answer", "newTask",
-    "recover", "run", "pause", "resume", "stop",
+    "undo", "recover", "run", "pause", "resume", "stop",
 ];
 
 /// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
@@ -60,10 +61,52 @@ pub(super) fn orders_of(
         let Some(order) = order_of(routes, &choice.argv, &choice.effect, fields) else {
             continue;
         };
-        add(&mut orders, with_targets(order, targets));
+        let order = OrderForm {
+            is_offered: false,
+            ..with_targets(order, targets)
+        };
+        add(&mut orders, order);
     }
-    orders.sort_by_key(|order| is_order(&order.name));
+    // Where an agent must act, a person lets it: nothing else is as near.
+    let is_agents = suggestion.duty.owner == Owner::Agent;
+    for order in orders.iter_mut().filter(|order| order.name == "run") {
+        order.is_offered |= is_agents;
+    }
+    orders.sort_by_key(|order| (!order.is_offered, is_order(&order.name)));
     orders
+}
+
+/// The order that creates a task below one of these roots; `None` if there is no such route.
+pub(super) fn new_task(routes: &[Arc<Route>], roots: &[&str]) -> Option<OrderForm> {
+    let route = routes.iter().find(|route| route.name == "newTask")?;
+    let input = |name: &str, label: &str, form: InputForm| OrderInput {
+        name: name.to_owned(),
+        label: label.to_owned(),
+        is_required: matches!(name, "title" | "id"),
+        form,
+    };
+    let mut inputs = vec![
+        input("title", "Title", InputForm::Text),
+        input("id", "Id: the name of its directory", InputForm::Text),
+        input("brief", "Brief: what is wanted, and why", InputForm::Lines),
+    ];
+    if roots.len() > 1 {
+        let roots = roots.iter().map(|root| Value::from(*root)).collect();
+        let form = InputForm::OneOf(roots);
+        inputs.push(OrderInput {
+            is_required: true,
+            ..input("root", "Where", form)
+        });
+    }
+    Some(OrderForm {
+        name: route.name.to_owned(),
+        effect: String::new(),
+        argv: Vec::new(),
+        path: route.path.to_owned(),
+        known: Map::new(),
+        inputs,
+        is_offered: true,
+    })
 }
 
 /// Adds an order, or what it asks for to the same order whose target was left open.
@@ -205,6 +248,7 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
         path,
         known,
         inputs,
+        is_offered: true,
     })
 }
 

@@ -3,10 +3,8 @@
 //! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles.
 //! They show what the API answers, and their orders are requests of the API.
 
-use super::board;
+use super::board::PageMaker;
 use super::gate::{Asker, is_reading};
-use super::openapi::OUTPUT;
-use super::orders::orders_of;
 use super::problem::{ShownError, problem};
 use super::request;
 use super::service::Service;
@@ -20,9 +18,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use orch_base::{Code, Error};
 use orch_core::workflow::System;
-use orch_engine::survey::{Caller, Workspace};
+use orch_engine::gather::STATUS_CACHE;
 use orch_view::html::{self, ASSETS, BoardFilter};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
 
 /// The routes of pages and assets.
@@ -31,6 +28,7 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/", get(front))
         .route("/cards", get(cards))
         .route("/overview", get(overview))
+        .route("/decide", get(decide))
         .route("/tasks/{task}", get(task))
         .route("/assets/{name}", get(asset))
 }
@@ -104,16 +102,15 @@ async fn front(State(service): State<Arc<Service>>, request: Request) -> Respons
     let Some(holder) = gate.exchange(request.uri()) else {
         return all_tasks(service, request).await.unwrap_or_else(problem);
     };
-    let session = gate.sessions.of_holder(holder);
+    let session = match gate.sessions.begin(holder, gate.clock.now()) {
+        Ok(session) => session,
+        Err(error) => return problem(error),
+    };
     let cookie = format!(
         "{}={session}; HttpOnly; SameSite=Strict; Path=/",
         gate.cookie()
     );
-    let mut response = (
-        StatusCode::SEE_OTHER,
-        [(LOCATION, HeaderValue::from_static("/"))],
-    )
-        .into_response();
+    let mut response = see_other("/");
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
@@ -121,48 +118,25 @@ async fn front(State(service): State<Arc<Service>>, request: Request) -> Respons
 }
 
 async fn all_tasks(service: Arc<Service>, request: Request) -> Result<Response, Error> {
-    let mut filter = BoardFilter::default();
-    for (name, value) in request::query(request.uri())? {
-        match name.as_str() {
-            "q" => filter.text = value,
-            "owner" => filter.owner = value,
-            // A link may have been made for another version.
-            _ => {}
-        }
-    }
-    page(service, asker(&request), move |_, workspace, caller| {
-        board::front(workspace, caller, &filter)
-    })
-    .await
+    page(service, request, |maker| maker.front()).await
 }
 
 /// The cards of the tasks that the query names.
 async fn cards(State(service): State<Arc<Service>>, request: Request) -> Response {
-    let names = request::query(request.uri());
-    let names = names.map(|pairs| {
-        pairs
-            .into_iter()
-            .filter(|(name, _)| name == "task")
-            .map(|(_, task)| task)
-            .collect::<Vec<_>>()
-    });
-    match names {
-        Ok(names) => page(service, asker(&request), move |_, workspace, caller| {
-            board::cards(workspace, caller, &names)
-        })
-        .await
-        .unwrap_or_else(problem),
-        Err(error) => problem(error),
-    }
+    let cards = async {
+        let mut names = request::query(request.uri())?;
+        names.retain(|(name, _)| name == "task");
+        let names: Vec<String> = names.into_iter().map(|(_, task)| task).collect();
+        page(service, request, move |maker| maker.cards(&names)).await
+    };
+    cards.await.unwrap_or_else(problem)
 }
 
 /// The tasks of all branches and work trees.
 async fn overview(State(service): State<Arc<Service>>, request: Request) -> Response {
-    page(service, asker(&request), |_, workspace, caller| {
-        board::overview(workspace, caller)
-    })
-    .await
-    .unwrap_or_else(problem)
+    page(service, request, |maker| maker.overview())
+        .await
+        .unwrap_or_else(problem)
 }
 
 /// The page of a task.
@@ -176,32 +150,30 @@ async fn task(
         .map(|(_, value)| value.to_owned())
         .next()
         .unwrap_or_default();
-    let asker = asker(&request);
-    let may_order = asker == Asker::Person && !service.gate.read_only;
-    page(service, asker, move |service, workspace, caller| {
-        // First, so that an order never rests on something newer than what the page shows.
-        let tag = if may_order {
-            service.tag_of(&name, caller)?
-        } else {
-            String::new()
-        };
-        let output = OUTPUT.replace(
-            "{task}",
-            &utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string(),
-        );
-        board::task(
-            workspace,
-            caller,
-            &name,
-            (&tag, &output),
-            |suggestion, run, person| match may_order {
-                true => orders_of(&service.routes, suggestion, run, person),
-                false => Vec::new(),
-            },
-        )
-    })
-    .await
-    .unwrap_or_else(problem)
+    page(service, request, move |maker| maker.task(&name))
+        .await
+        .unwrap_or_else(problem)
+}
+
+/// Leads to the decision that is next, or to the one with the number `at` of the query.
+async fn decide(State(service): State<Arc<Service>>, request: Request) -> Response {
+    let there = async {
+        let query = request::query(request.uri())?;
+        let at = query.iter().find(|(name, _)| name == "at");
+        let number = at.and_then(|(_, text)| text.parse().ok()).unwrap_or(1);
+        made(service, request, move |maker| maker.decision(number)).await
+    };
+    match there.await {
+        Ok(there) => see_other(&there),
+        Err(error) => problem(error),
+    }
+}
+
+fn see_other(there: &str) -> Response {
+    match HeaderValue::from_str(there) {
+        Ok(there) => (StatusCode::SEE_OTHER, [(LOCATION, there)]).into_response(),
+        Err(_) => problem(request::wrong("the query is no text of a URL")),
+    }
 }
 
 /// A style or a script. Only those in the binary are served, never those of a repository.
@@ -219,25 +191,36 @@ async fn asset(Path(name): Path<String>) -> Response {
     }
 }
 
-fn asker(request: &Request) -> Asker {
-    request
-        .extensions()
-        .get::<Asker>()
-        .cloned()
-        .unwrap_or(Asker::Anyone)
-}
-
 /// Makes a page in another thread.
 async fn page(
     service: Arc<Service>,
-    asker: Asker,
-    make: impl FnOnce(&Service, &Workspace, &Caller) -> Result<String, Error> + Send + 'static,
+    request: Request,
+    make: impl FnOnce(PageMaker<'_>) -> Result<String, Error> + Send + 'static,
 ) -> Result<Response, Error> {
+    Ok(html(made(service, request, make).await?))
+}
+
+/// What a page is, or where it is, made in another thread.
+async fn made(
+    service: Arc<Service>,
+    request: Request,
+    make: impl FnOnce(PageMaker<'_>) -> Result<String, Error> + Send + 'static,
+) -> Result<String, Error> {
+    let asker = request.extensions().get::<Asker>().cloned();
+    let asker = asker.unwrap_or(Asker::Anyone);
+    let filter = BoardFilter::of(request::query(request.uri())?);
+    drop(request);
     let work = move |service: &Service| {
-        let workspace = service.runner.workspace()?;
+        let mut workspace = service.runner.workspace()?;
+        workspace.know_looks(STATUS_CACHE);
         let caller = service.caller(&asker);
-        make(service, &workspace, &caller)
+        make(PageMaker {
+            service,
+            workspace,
+            asker,
+            caller,
+            filter,
+        })
     };
-    let text = service.in_background(work).await?;
-    Ok(html(text))
+    service.in_background(work).await
 }

@@ -331,6 +331,7 @@ pub(super) const ROWS: &[RouteRow] = &[
         arguments: &[
             Required("id", "id"),
             Same("title"),
+            Renamed("brief", "brief-text"),
             Same("workflow"),
             Same("root"),
             WAIT,

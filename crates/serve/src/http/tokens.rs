@@ -32,9 +32,26 @@ pub(super) enum TokenHolder {
     Agent,
 }
 
+impl TokenHolder {
+    /// The holder in a file.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The holder with this word.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        [Self::Person, Self::Agent]
+            .into_iter()
+            .find(|holder| holder.word() == word)
+    }
+}
+
 impl Tokens {
     /// Words that nobody knows.
-    pub(super) fn random() -> io::Result<Self> {
+    fn random() -> io::Result<Self> {
         Ok(Self {
             person: random(BYTES)?,
             agent: random(BYTES)?,
@@ -65,14 +82,6 @@ impl Tokens {
         );
         write_private(&directory, FILE, text.as_bytes()).map_err(fault)?;
         Ok(made)
-    }
-
-    /// The token of a holder.
-    pub(super) fn of_holder(&self, holder: TokenHolder) -> &str {
-        match holder {
-            TokenHolder::Person => &self.person,
-            TokenHolder::Agent => &self.agent,
-        }
     }
 
     /// Whose a token is; `None` if it is none of the two.

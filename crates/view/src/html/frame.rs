@@ -3,7 +3,8 @@
 use super::columns::{cards, columns};
 use super::overview::overview;
 use super::task::task;
-use super::{BoardPage, TaskPage, finished, hinted, marked};
+use super::{BoardFilter, BoardPage, ServedTask, TaskPage, finished, hinted, marked, served_link};
+use crate::layout::counted;
 use crate::{Everywhere, Repository};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use orch_base::{Error, Timestamp};
@@ -23,13 +24,21 @@ pub const ASSETS: [(&str, &str, &str); 2] = [
 ];
 
 /// The keys of the live board, and what they do.
-const KEYS: [(&str, &str); 6] = [
-    ("/", "search"),
+const KEYS: [(&str, &str); 11] = [
+    (
+        "j k",
+        "the next or previous card; on a task, the next or previous decision",
+    ),
     ("arrows", "go from card to card"),
-    ("Enter", "open the task"),
+    ("Enter", "open the task; in a dialog, give the order"),
+    ("d", "decide what waits, one after the other"),
+    ("a", "approve"),
+    ("r", "reject"),
+    ("u", "undo the last order"),
+    ("n", "new task"),
+    ("/", "search"),
     ("b", "back to all tasks"),
-    ("Escape", "leave the search, or close a dialog"),
-    ("?", "show these keys"),
+    ("? Escape", "show these keys; close a dialog"),
 ];
 
 /// Where the repository stands.
@@ -77,7 +86,13 @@ enum ServedPage<'a> {
 }
 
 /// A served page: its head, the bar on top, what it shows, and the script.
-fn served(repository: &Repository, page: ServedPage<'_>, bar: &Markup, shown: &Markup) -> String {
+fn served(
+    repository: &Repository,
+    page: ServedPage<'_>,
+    filter: &BoardFilter,
+    bar: &Markup,
+    shown: &Markup,
+) -> String {
     let (class, task, name) = match page {
         ServedPage::Board => ("served board", None, title(repository)),
         ServedPage::Overview => (
@@ -98,13 +113,21 @@ fn served(repository: &Repository, page: ServedPage<'_>, bar: &Markup, shown: &M
     let body = html! {
         body class=(class) data-task=[task] {
             header.top {
-                @if page == ServedPage::Board { h1 { a href="/" { "orch" } } } @else { p.home { a href="/" { "orch" } } }
+                @if page == ServedPage::Board {
+                    h1 { a href="/" { "orch" } }
+                } @else {
+                    p.home { a #back href={ "/" (filter.query()) } { span aria-hidden="true" { "‹ " } "all tasks" } }
+                }
                 p.place { (place(repository)) }
                 (bar)
-                p #live role="status" {}
                 button #keys type="button" hidden aria-label="Keys" { "?" }
             }
             main { (shown) }
+            p #live role="status" {}
+            div #told hidden {
+                p role="status" {}
+                button #take-back type="button" hidden { "Undo" }
+            }
             dialog #help aria-labelledby="help-name" {
                 h2 #help-name { "Keys" }
                 dl { @for (key, effect) in KEYS { dt { kbd { (key) } } dd { (effect) } } }
@@ -119,15 +142,17 @@ fn served(repository: &Repository, page: ServedPage<'_>, bar: &Markup, shown: &M
 #[must_use]
 pub fn served_board(page: &BoardPage<'_>) -> String {
     let bar = html! {
-        a href="/overview" { "all branches" }
+        a.elsewhere href="/overview" { "all branches" }
         form #filter role="search" action="/" {
             label.unseen for="search" { "Search tasks" }
             input #search type="search" name="q" value=(page.filter.text) placeholder="Search" autocomplete="off";
+            @if !page.filter.owner.is_empty() { input type="hidden" name="owner" value=(page.filter.owner); }
         }
     };
     served(
         &page.status.repository,
         ServedPage::Board,
+        page.filter,
         &bar,
         &columns(page),
     )
@@ -139,6 +164,7 @@ pub fn served_overview(everywhere: &Everywhere, now: Timestamp) -> String {
     served(
         &everywhere.repository,
         ServedPage::Overview,
+        &BoardFilter::default(),
         &html! {},
         &overview(everywhere, now),
     )
@@ -157,7 +183,7 @@ pub fn sign_in() -> String {
                 }
                 p {
                     "To open it by itself, start the server with " code { "orch serve --open" }
-                    ". A browser stays signed in until the server ends."
+                    ". A browser then stays signed in for two weeks, also when the server is started again."
                 }
             }
         }
@@ -199,9 +225,47 @@ pub fn served_task(page: &TaskPage<'_>) -> String {
     served(
         setting.repository,
         ServedPage::Task(name),
-        &html! {},
+        setting.filter,
+        &queue(name, setting),
         &task(page),
     )
+}
+
+/// Where a task is among those that wait for a person, and the ways to the one before and after it.
+fn queue(task: &str, setting: ServedTask<'_>) -> Markup {
+    let ServedTask {
+        waiting, filter, ..
+    } = setting;
+    let at = waiting.iter().position(|one| one == task);
+    let link = |at: Option<usize>| Some(served_link(waiting.get(at?)?, filter));
+    let before = link(at.and_then(|at| at.checked_sub(1)));
+    let after = link(at.map(|at| at + 1));
+    html! {
+        @if !waiting.is_empty() {
+            nav.queue aria-label="decisions" {
+                @match at {
+                    Some(at) => {
+                        (turn("previous", "‹", before.as_deref()))
+                        span #place data-at=(at + 1) { "decision " (at + 1) " of " (waiting.len()) }
+                        (turn("next", "›", after.as_deref()))
+                    },
+                    None => a #first-decision href={ "/decide" (filter.query()) } {
+                        (counted(waiting.len(), "decision")) @if waiting.len() == 1 { " waits" } @else { " wait" }
+                    },
+                }
+            }
+        }
+    }
+}
+
+/// A way to another decision, if there is one.
+fn turn(name: &str, sign: &str, link: Option<&str>) -> Markup {
+    html! {
+        @match link {
+            Some(link) => a.turn id=(name) href=(link) aria-label={ (name) " decision" } { (sign) },
+            None => span.turn.dim aria-hidden="true" { (sign) },
+        }
+    }
 }
 
 /// The begin of a file: its style, all tasks, and the heading of their pages. [`file_task`] and [`file_end`] follow.

@@ -10,6 +10,7 @@ mod columns;
 mod frame;
 mod order_form;
 mod overview;
+mod rights;
 mod sheet;
 mod task;
 #[cfg(test)]
@@ -21,6 +22,7 @@ pub use frame::{
     served_problem, served_task, sign_in,
 };
 pub use order_form::{InputForm, OrderForm, OrderInput};
+pub use rights::Rights;
 
 use super::layout::visible;
 use super::run::cost_text;
@@ -47,6 +49,17 @@ pub struct BoardPage<'a> {
     pub links: &'a TaskLinks,
     /// Which tasks are not hidden.
     pub filter: &'a BoardFilter,
+    /// What a server adds; `None` in a file.
+    pub served: Option<ServedBoard<'a>>,
+}
+
+/// What the board has only on a server.
+#[derive(Debug, Clone, Copy)]
+pub struct ServedBoard<'a> {
+    /// What whoever asks may do.
+    pub rights: &'a Rights,
+    /// The order that creates a task, if it may be given.
+    pub new_task: Option<&'a OrderForm>,
 }
 
 /// Which tasks of a board are not hidden.
@@ -56,6 +69,38 @@ pub struct BoardFilter {
     pub text: String,
     /// Who must act; empty: anyone.
     pub owner: String,
+}
+
+impl BoardFilter {
+    /// The filter that the query of a URL has. What it does not know is left out: a link may have been made for another
+    /// version.
+    #[must_use]
+    pub fn of(query: Vec<(String, String)>) -> Self {
+        let mut filter = Self::default();
+        for (name, value) in query {
+            match name.as_str() {
+                "q" => value.trim().clone_into(&mut filter.text),
+                "owner" => filter.owner = value,
+                _ => {}
+            }
+        }
+        filter
+    }
+
+    /// The query of a URL with this filter, with its question mark; empty if everything is shown.
+    #[must_use]
+    pub fn query(&self) -> String {
+        let pairs = [("q", self.text.trim()), ("owner", self.owner.as_str())];
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+        let pairs: Vec<String> = pairs
+            .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, uri::SEGMENT)))
+            .collect();
+        if pairs.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", pairs.join("&"))
+        }
+    }
 }
 
 /// What the page of a task shows.
@@ -90,6 +135,12 @@ pub struct ServedTask<'a> {
     pub tag: &'a str,
     /// Where the output of its last run is, as a stream; `None` if there was no run.
     pub output: Option<&'a str>,
+    /// What whoever asks may do.
+    pub rights: &'a Rights,
+    /// The filter of the board that the page was reached from.
+    pub filter: &'a BoardFilter,
+    /// The tasks that wait for a person and match the filter, in the order of suggestions.
+    pub waiting: &'a [String],
 }
 
 /// Where the pages of tasks are.
@@ -112,14 +163,18 @@ const IN_LINK: &AsciiSet = &CONTROLS
     .add(b'?')
     .add(b'`');
 
+/// The link to the page of a task on a server, reached from a board with a filter.
+#[must_use]
+pub fn served_link(task: &str, filter: &BoardFilter) -> String {
+    let task = utf8_percent_encode(task, uri::SEGMENT);
+    format!("/tasks/{task}{}", filter.query())
+}
+
 impl TaskLinks {
-    /// The link to the page of a task; `None` if it has no page.
-    fn to(&self, task: &str) -> Option<String> {
+    /// The link to the page of a task, from a board with this filter; `None` if it has no page.
+    fn to(&self, task: &str, filter: &BoardFilter) -> Option<String> {
         match self {
-            Self::Served => Some(format!(
-                "/tasks/{}",
-                utf8_percent_encode(task, uri::SEGMENT)
-            )),
+            Self::Served => Some(served_link(task, filter)),
             Self::InFile(tasks) if tasks.contains(task) => {
                 Some(format!("#{}", utf8_percent_encode(&anchor(task), IN_LINK)))
             }

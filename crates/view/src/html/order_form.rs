@@ -6,6 +6,7 @@
 use super::marked;
 use maud::{Markup, html};
 use orch_base::command;
+use orch_core::decide::is_order;
 use serde_json::{Map, Value};
 
 /// An order that may be given now.
@@ -23,6 +24,8 @@ pub struct OrderForm {
     pub known: Map<String, Value>,
     /// What a person fills in.
     pub inputs: Vec<OrderInput>,
+    /// Whether the task asks for it; any other order is possible, but nothing calls for it.
+    pub is_offered: bool,
 }
 
 /// Something that a person fills in.
@@ -43,6 +46,8 @@ pub struct OrderInput {
 pub enum InputForm {
     /// A reason, in words.
     Reason,
+    /// A text of several lines.
+    Lines,
     /// A text.
     Text,
     /// A value as JSON, such as a number; what is not JSON is a text.
@@ -57,7 +62,7 @@ impl InputForm {
     /// How the script reads the input.
     fn kind(&self) -> &'static str {
         match self {
-            Self::Reason | Self::Text => "text",
+            Self::Reason | Self::Lines | Self::Text => "text",
             Self::Value => "value",
             Self::List => "list",
             Self::OneOf(_) => "choice",
@@ -66,24 +71,51 @@ impl InputForm {
 }
 
 impl OrderForm {
+    /// Whether only a person may give it.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        is_order(&self.name) || matches!(self.name.as_str(), "approve" | "reject" | "undo")
+    }
+
     /// The button, and the dialog that it opens. `number` tells the orders of a page apart.
     pub(super) fn button(&self, number: usize) -> Markup {
         let dialog = format!("order-{number}");
+        html! {
+            button.order.{ "order-" (self.name) } id={ "give-" (number) } type="button" hidden data-dialog=(dialog)
+                data-order=(self.name) aria-haspopup="dialog" {
+                span.order-name { (self.label()) } " " bdi.effect { (marked(&self.effect)) }
+            }
+            (self.dialog(&dialog))
+        }
+    }
+
+    /// What the order is called on a button.
+    fn label(&self) -> &str {
+        if self.name == "newTask" {
+            "new task"
+        } else {
+            &self.name
+        }
+    }
+
+    /// The dialog that asks for what the order needs.
+    pub(super) fn dialog(&self, dialog: &str) -> Markup {
         let known = Value::Object(self.known.clone()).to_string();
         html! {
-            button.order id={ "give-" (number) } type="button" hidden data-dialog=(dialog) aria-haspopup="dialog" { (self.name) }
-            " " bdi.dim.effect hidden { (marked(&self.effect)) }
             dialog id=(dialog) aria-labelledby={ (dialog) "-name" } {
-                form method="dialog" data-path=(self.path) data-known=(known) {
-                    h2 id={ (dialog) "-name" } { (self.name) ": " bdi { (marked(&self.effect)) } }
+                form method="dialog" data-path=(self.path) data-known=(known) data-order=(self.name) {
+                    h2 id={ (dialog) "-name" } {
+                        (self.label())
+                        @if !self.effect.is_empty() { ": " bdi { (marked(&self.effect)) } }
+                    }
                     @for (index, input) in self.inputs.iter().enumerate() {
                         (input.field(&format!("{dialog}-{index}")))
                     }
-                    p.dim { code { (command(&self.argv)) } }
+                    @if !self.argv.is_empty() { p.dim { code { (command(&self.argv)) } } }
                     p.bad.problem role="alert" {}
                     p.buttons {
                         button type="button" data-close { "Cancel" }
-                        button.primary type="submit" { (self.name) }
+                        button.primary type="submit" { (if self.name == "newTask" { "create" } else { self.label() }) }
                     }
                 }
             }
@@ -100,6 +132,9 @@ impl OrderInput {
                 @match &self.form {
                     InputForm::Reason => {
                         textarea id=(id) name=(self.name) data-kind=(kind) rows="3" required[self.is_required] {}
+                    }
+                    InputForm::Lines => {
+                        textarea id=(id) name=(self.name) data-kind=(kind) rows="7" required[self.is_required] {}
                     }
                     InputForm::OneOf(values) => {
                         select id=(id) name=(self.name) data-kind=(kind) required[self.is_required] {

@@ -1,7 +1,7 @@
 //! The tasks of all branches and work trees, each once, where it is furthest.
 
-use super::columns::{heading, to_do};
-use super::{TaskLinks, is_trouble, marked, run_line, short};
+use super::columns::{flags, heading, to_do};
+use super::{BoardFilter, is_trouble, marked, run_line, served_link, short};
 use crate::explain::substate_text;
 use crate::layout::counted;
 use crate::{Everywhere, PlaceView, TaskEverywhere};
@@ -70,12 +70,12 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
     let at = &task.whereabouts;
     let is_here = here.is_some_and(|here| here.place == at.place);
     let link = if is_here {
-        TaskLinks::Served.to(&status.task.id)
+        Some(served_link(&status.task.id, &BoardFilter::default()))
     } else {
         None
     };
     html! {
-        li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) {
+        li.card.trouble[is_trouble(&status.duty)] data-task=(status.task.id) data-owner=(status.duty.owner.as_str()) {
             (heading(status, link.as_deref(), now))
             p.card-more {
                 strong { (status.task.phase()) } (substate_text(status.task.substate.as_ref())) " in " bdi.mono { (at.place) }
@@ -83,6 +83,7 @@ fn card(task: &TaskEverywhere, here: Option<&PlaceView>, now: Timestamp) -> Mark
                 @if at.behind > 0 { ", older in " (at.behind) }
             }
             (to_do(status))
+            (flags(status))
             @if let Some(question) = &task.question { p.card-more { bdi { (marked(&question.title)) } } }
             @if !at.disagreeing.is_empty() {
                 p.card-more.warn { "other steps in: " bdi.mono { (at.disagreeing.join(", ")) } }

@@ -48,6 +48,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                     @if let Some(title) = &task.title { bdi { (title) } }
                 }
             }
+            @if let Some(served) = page.served { (served.rights.note()) }
             p.facts {
                 span.phase-name { (task.phase()) (substate_text(task.substate.as_ref())) }
                 span { "attempt " (task.attempt) }
@@ -69,6 +70,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 (wanted(suggestion, sheet.is_some()))
                 (options(page))
             }
+            (orders(page))
             @if let (Some(output), Some(run)) = (page.served.and_then(|served| served.output), page.run) {
                 section.run-output hidden {
                     (heading(page, "Output of the run"))
@@ -134,14 +136,29 @@ fn wanted(suggestion: &Suggestion, has_sheet: bool) -> Markup {
     }
 }
 
-/// The commands to choose from, each with the button that gives the order, if there is one.
+/// The buttons of the orders that may be given: those that the task asks for, which stay in sight, and the others folded.
+fn orders(page: &TaskPage<'_>) -> Markup {
+    let orders = page.served.map(|served| served.orders).unwrap_or_default();
+    let numbered = orders.iter().enumerate();
+    let (offered, others): (Vec<_>, Vec<_>) = numbered.partition(|(_, order)| order.is_offered);
+    html! {
+        @if !offered.is_empty() {
+            div.orders hidden { @for (number, order) in offered { (order.button(number)) } }
+        }
+        @if !others.is_empty() {
+            details.other-orders data-name="orders" hidden {
+                summary { "more orders: " (others.iter().map(|(_, order)| order.name.as_str()).collect::<Vec<_>>().join(", ")) }
+                div.orders hidden { @for (number, order) in others { (order.button(number)) } }
+            }
+        }
+    }
+}
+
+/// The commands to choose from. Those that have a button are hidden where there is a script.
 fn options(page: &TaskPage<'_>) -> Markup {
     let options = &page.explanation.suggestion.options;
     let orders = page.served.map(|served| served.orders).unwrap_or_default();
     html! {
-        @if !orders.is_empty() {
-            ul.options { @for (number, order) in orders.iter().enumerate() { li { (order.button(number)) } } }
-        }
         @if !options.is_empty() {
             ul.options {
                 @for option in options {

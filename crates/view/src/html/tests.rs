@@ -1,8 +1,9 @@
 //! What pages say, that hostile texts stay texts, and how large a file gets.
 
 use super::{
-    BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, ServedTask, TaskLinks,
-    TaskPage, file_end, file_start, file_task, served_board, served_cards, served_task,
+    BoardFilter, BoardPage, Chart, InputForm, OrderForm, OrderInput, Rights, ServedBoard,
+    ServedTask, TaskLinks, TaskPage, file_end, file_start, file_task, served_board, served_cards,
+    served_task,
 };
 use crate::samples::{self, Sample};
 use crate::{
@@ -66,6 +67,7 @@ fn file(samples: &[Sample], steps: &[StepView], runs: &[RunLine], findings: &[Fi
         now,
         links: &links,
         filter: &filter,
+        served: None,
     };
     let mut text = file_start(&page);
     for explanation in &explanations {
@@ -376,22 +378,33 @@ fn a_card_is_marked_exactly_if_the_task_has_to_be_repaired() {
     }
 }
 
+/// What a person may do at a server that takes orders.
+fn all_rights() -> Rights {
+    Rights {
+        may_write: true,
+        refusal: None,
+    }
+}
+
 /// The served board of these tasks, their cards alone, and the page of the first, with one order.
 fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [String; 3] {
+    served_to(&all_rights(), samples, filter, steps)
+}
+
+/// The same, for somebody with these rights.
+fn served_to(
+    rights: &Rights,
+    samples: &[Sample],
+    filter: &BoardFilter,
+    steps: &[StepView],
+) -> [String; 3] {
     let subjects: Vec<_> = samples.iter().map(Sample::subject).collect();
     let status = Status::new(samples::repository(), &subjects, &[]);
     let charts = [Chart::of(&samples::workflow())];
     let now = Timestamp::from_seconds(0);
-    let page = BoardPage {
-        status: &status,
-        charts: &charts,
-        runs: &[],
-        now,
-        links: &TaskLinks::Served,
-        filter,
-    };
     let explanation = Explanation::of(&subjects[0], None);
     let order = OrderForm {
+        is_offered: true,
         name: "answer".to_owned(),
         effect: HOSTILE.to_owned(),
         argv: explanation.suggestion.options[0].argv.clone(),
@@ -410,14 +423,30 @@ fn served(samples: &[Sample], filter: &BoardFilter, steps: &[StepView]) -> [Stri
         })
         .to_vec(),
     };
+    let page = BoardPage {
+        status: &status,
+        charts: &charts,
+        runs: &[],
+        now,
+        links: &TaskLinks::Served,
+        filter,
+        served: Some(ServedBoard {
+            rights,
+            new_task: Some(&order),
+        }),
+    };
     let repository = samples::repository();
     let sheet = sheet(HOSTILE);
+    let waiting = ["before", "t-42", "a b"].map(str::to_owned);
     let setting = ServedTask {
         repository: &repository,
         sheet: &sheet,
-        orders: &[order],
+        orders: std::slice::from_ref(&order),
         tag: "\"tag\"",
         output: Some("/api/v1/output"),
+        rights,
+        filter,
+        waiting: &waiting,
     };
     let run = run("t-42", HOSTILE);
     let task = TaskPage {
@@ -534,4 +563,160 @@ fn a_served_card_has_its_place_and_is_hidden_unless_it_matches() {
         task.contains("<li class=\"has-button\"><code class=\"command\">orch prompt t-42"),
         "{task}"
     );
+}
+
+/// The column of a phase in a page.
+fn column<'p>(page: &'p str, phase: &str) -> &'p str {
+    let sections = page.split("<section class=\"").skip(1);
+    let opens = format!("data-phase=\"{phase}\"");
+    let found = sections.map(|rest| rest.split("</section>").next().unwrap_or_default());
+    let mut found = found.filter(|section| {
+        section
+            .split('>')
+            .next()
+            .is_some_and(|tag| tag.contains(&opens))
+    });
+    found.next().unwrap_or_else(|| panic!("no {phase}: {page}"))
+}
+
+#[test]
+fn columns_that_need_a_person_come_first_and_count_what_they_show() {
+    let samples = [
+        samples::write_missing(),
+        samples::handover(),
+        samples::done(),
+    ];
+    let [board, ..] = served(&samples, &BoardFilter::default(), &[]);
+    let tags: Vec<&str> = board
+        .split("<section class=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('>').next())
+        .filter(|tag| tag.contains("data-at"))
+        .collect();
+    assert_eq!(
+        tags,
+        [
+            "column needs\" data-phase=\"plan_review\" data-at=\"2\"",
+            "column empty\" data-phase=\"planning\" data-at=\"1\"",
+            "column\" data-phase=\"codegen\" data-at=\"3\"",
+            "column end\" data-phase=\"done\" data-at=\"4\"",
+        ]
+    );
+    assert!(board.contains("href=\"/decide\">Decide <span class=\"count\">1</span>"));
+    let filter = BoardFilter {
+        text: String::new(),
+        owner: "agent".to_owned(),
+    };
+    let [board, ..] = served(&samples, &filter, &[]);
+    let count = |phase| {
+        values(column(&board, phase), "class")
+            .contains(&"count")
+            .then(|| {
+                let rest = column(&board, phase).split("class=\"count\">").nth(1);
+                rest.and_then(|rest| rest.split('<').next())
+                    .unwrap_or_default()
+            })
+    };
+    assert_eq!(
+        ["plan_review", "codegen", "done"].map(count),
+        [Some("0"), Some("1"), Some("0")]
+    );
+    // Each owner's button says what it would show, and links keep the filter.
+    for (owner, number) in [("", 3), ("human", 1), ("agent", 1), ("none", 1)] {
+        let chip = board
+            .split(&format!("data-filter-owner=\"{owner}\""))
+            .nth(1);
+        let chip = chip.and_then(|rest| rest.split("</button>").next());
+        let says = format!("<span class=\"count\">{number}</span>");
+        assert!(
+            chip.is_some_and(|chip| chip.ends_with(&says)),
+            "{owner}: {board}"
+        );
+    }
+    assert!(
+        board.contains("href=\"/tasks/t-42?owner=agent\""),
+        "{board}"
+    );
+    let nothing = BoardFilter {
+        text: "nowhere".to_owned(),
+        owner: String::new(),
+    };
+    let [board, ..] = served(&samples, &nothing, &[]);
+    assert!(
+        board.contains("<p class=\"none\" id=\"no-match\">No task matches."),
+        "{board}"
+    );
+    let file = file(&samples, &[], &[], &[]);
+    assert_eq!(values(&file, "data-phase")[0], "plan_review");
+}
+
+#[test]
+fn what_is_wrong_catches_the_eye() {
+    let flags = |sample: Sample| {
+        let page = file(&[sample], &[], &[], &[]);
+        let flags = page.split("<span class=\"flag ").skip(1);
+        let words = flags.filter_map(|rest| rest.split(['>', '<']).nth(1));
+        words.map(str::to_owned).collect::<Vec<_>>().join(", ")
+    };
+    let mut often = samples::write_missing();
+    often.decision.attempt = 4;
+    let mut seldom = samples::write_missing();
+    seldom.decision.attempt = 3;
+    let mut renewed = samples::write_missing();
+    renewed.decision.expects[0].state = orch_core::decide::ExpectState::Stale;
+    for (sample, expected) in [
+        (samples::fix_invalid(), "malformed"),
+        (renewed, "stale"),
+        (often, "attempt 4"),
+        (seldom, ""),
+        (samples::error(), "needs repair"),
+        (samples::done(), ""),
+    ] {
+        let reason = sample.decision.reason.clone();
+        assert_eq!(flags(sample), expected, "{reason}");
+    }
+}
+
+#[test]
+fn a_page_says_which_decision_it_is_and_keeps_the_filter() {
+    let filter = BoardFilter::of(
+        [("q", " log in "), ("owner", "human"), ("new", "1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec(),
+    );
+    assert_eq!(filter.query(), "?q=log%20in&owner=human");
+    let [.., task] = served(&[samples::write_missing()], &filter, &[]);
+    for part in [
+        "<span id=\"place\" data-at=\"2\">decision 2 of 3</span>",
+        "id=\"previous\" href=\"/tasks/before?q=log%20in&amp;owner=human\"",
+        "id=\"next\" href=\"/tasks/a%20b?q=log%20in&amp;owner=human\"",
+        "id=\"back\" href=\"/?q=log%20in&amp;owner=human\"",
+    ] {
+        assert!(task.contains(part), "{part}\n{task}");
+    }
+}
+
+#[test]
+fn a_server_that_takes_no_orders_says_so_and_how_to_start_it() {
+    let refusal = Some((
+        "Started by `a program`.".to_owned(),
+        Hint::run(&["orch", "serve"]),
+    ));
+    let rights = Rights {
+        may_write: true,
+        refusal,
+    };
+    let samples = [samples::handover()];
+    let [board, _, task] = served_to(&rights, &samples, &BoardFilter::default(), &[]);
+    for page in [&board, &task] {
+        let note = page.split("<p class=\"notice\" role=\"note\">").nth(1);
+        let note = note.and_then(|rest| rest.split("</p>").next()).expect(page);
+        assert!(
+            note.contains("<code>a program</code>") && note.contains("<code>orch serve</code>"),
+            "{note}"
+        );
+    }
+    assert!(!board.contains("id=\"decide\""), "{board}");
+    let [board, ..] = served(&samples, &BoardFilter::default(), &[]);
+    assert!(!board.contains("class=\"notice\""), "{board}");
 }

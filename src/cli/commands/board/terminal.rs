@@ -91,7 +91,7 @@ fn form(taken: &Taken, context: &Context, ui: &Ui) -> BoardForm {
 /// The tasks as they are now. The settings may have changed too, so the workspace is opened again.
 fn tasks(args: &BoardArgs, context: &Context) -> Result<Status, Failure> {
     let mut workspace = context.bare_workspace()?;
-    workspace.know_looks(status::CACHE);
+    workspace.know_looks(gather::STATUS_CACHE);
     status::of_tasks(&args.tasks, &workspace)
 }
 

@@ -1,7 +1,7 @@
 //! `orch status --watch`: the status on a terminal, renewed whenever it changes.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
-use super::{CACHE, StatusArgs, answer};
+use super::{StatusArgs, answer};
 use orch_base::{Code, Hint};
 use orch_engine::drive;
 use orch_engine::gather;
@@ -61,7 +61,7 @@ fn text(
 ) -> Result<String, Failure> {
     // The settings may have changed too, so the workspace is opened again.
     let mut workspace = context.bare_workspace()?;
-    workspace.know_looks(CACHE);
+    workspace.know_looks(gather::STATUS_CACHE);
     if let Some(finding) = workspace
         .settings()
         .findings()
