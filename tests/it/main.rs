@@ -41,6 +41,7 @@ mod patches;
 mod people;
 mod prepared;
 mod protocol;
+mod pull_requests;
 mod readme;
 mod reftable;
 mod renamed;

@@ -124,9 +124,9 @@ fn text(members: &Map<String, Value>, names: &[&str], longest: usize) -> Option<
     Some(shorten(&text, longest))
 }
 
-/// An issue with all that it says.
-pub(super) fn issue_view(issue: &QuotedIssue) -> IssueView {
-    view(issue, None, 0)
+/// An issue with all that it says, and its place in the file that has it.
+pub(super) fn issue_view(issue: &QuotedIssue, place: Option<&Place>) -> IssueView {
+    view(issue, place, 0)
 }
 
 /// An issue, with texts of at most `longest` columns; 0 means no limit.

@@ -10,6 +10,7 @@ mod advice;
 mod answer;
 mod audit;
 mod brief;
+mod ci;
 mod code;
 mod diff;
 mod doctor;
@@ -30,6 +31,7 @@ mod message;
 mod notice;
 mod paint;
 mod prompt;
+mod pull_request;
 mod question;
 mod rank;
 mod resolution;
@@ -66,6 +68,7 @@ pub use audit::{
     AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange, RerunLine,
 };
 pub use brief::{Brief, BriefFile, Briefs};
+pub use ci::{CiPart, CiReport};
 pub use code::CodeView;
 pub use diff::{ArtifactDiff, FileDiff};
 pub use doctor::{DoctorCheck, DoctorReport, Versions};
@@ -80,6 +83,10 @@ pub use message::{Message, StepTrailers, kept_message, quoted};
 pub use notice::{EndedRun, Notice};
 pub use paint::{Paint, Style};
 pub use prompt::{SchemaForm, prompt};
+pub use pull_request::{
+    DescribedFile, DescribedGround, DescribedTask, DescribedVerification, GITHUB_CHARACTERS,
+    PullRequest, PullRequestText, ReadFile, TaskDescription,
+};
 pub use question::question;
 pub use rank::{TaskRank, sort};
 pub use resolution::{Resolution, Resolutions};

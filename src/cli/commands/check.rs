@@ -62,6 +62,8 @@ pub enum Form {
     Json,
     /// Annotations for GitHub Actions.
     Github,
+    /// A code quality report for GitLab.
+    Gitlab,
     /// SARIF 2.1.0.
     Sarif,
 }
@@ -140,7 +142,7 @@ fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failur
 /// The output format. Returns an error if `--json` contradicts `--format`.
 pub(super) fn form(asked: Form, context: &Context) -> Result<Form, Failure> {
     match asked {
-        Form::Github | Form::Sarif if context.global.json => {
+        Form::Github | Form::Gitlab | Form::Sarif if context.global.json => {
             let message = "`--json` contradicts `--format`";
             Err(Failure::new(Code::Usage, message).hint("remove one of the two options"))
         }
@@ -165,6 +167,7 @@ pub(super) fn print(checked: &Checked, form: Form, is_quiet: bool, ui: &Ui) -> R
     match form {
         Form::Json => ui.document(&findings::Findings::new(found))?,
         Form::Github => ui.answer(&findings::github(found))?,
+        Form::Gitlab => ui.answer(&indented(&findings::gitlab(found)))?,
         Form::Sarif => ui.answer(&indented(&findings::sarif(
             found,
             env!("CARGO_PKG_VERSION"),

@@ -9,8 +9,12 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 17] = [
+const NOT_IN_API: [(&str, &str); 18] = [
     ("board", "`orch serve` is the live board"),
+    (
+        "ci",
+        "it judges the clone of a host, and `check` and `audit` have routes",
+    ),
     ("completions", "it is about a shell"),
     ("demo", "it makes a repository of its own"),
     (

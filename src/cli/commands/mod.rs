@@ -7,6 +7,7 @@ pub mod audit;
 #[cfg(feature = "board")]
 pub mod board;
 pub mod check;
+pub mod ci;
 mod codes;
 pub mod completions;
 pub mod confirm;
@@ -31,6 +32,7 @@ pub mod merge_driver;
 pub mod new;
 pub mod next;
 pub mod pause;
+pub mod pr;
 mod prelude;
 pub mod prompt;
 pub mod recover;
@@ -99,6 +101,7 @@ pub(super) fn run(
         #[cfg(feature = "board")]
         Some(Command::Board(args)) => board::run(&args, context, ui),
         Some(Command::Check(args)) => check::run(&args, context, ui),
+        Some(Command::Ci(args)) => ci::run(&args, context, ui),
         Some(Command::Approve(args)) => approve::run(&args, context, ui),
         Some(Command::Review(args)) => review::run(&args, context, ui),
         Some(Command::Audit(args)) => audit::run(&args, context, ui),
@@ -115,6 +118,7 @@ pub(super) fn run(
         Some(Command::Resolve(args)) => resolve::run(&args, context, ui),
         Some(Command::MergeDriver(args)) => merge_driver::run(&args, context, ui),
         Some(Command::Diff(args)) => diff::run(&args, context, ui),
+        Some(Command::Pr(args)) => pr::run(&args, context, ui),
         Some(Command::Log(args)) => log::run(&args, context, ui),
         Some(Command::Watch(args)) => watch::run(&args, context, ui),
         #[cfg(feature = "repl")]

@@ -159,6 +159,46 @@ fn exit_of(answer: &Verifications) -> ExitCode {
     }
 }
 
+/// Runs the verifications of HEAD and records nothing. Returns none if its settings have none.
+pub(super) fn of_head(
+    trust: bool,
+    context: &Context,
+    ui: &Ui,
+) -> Result<Vec<VerificationLine>, Failure> {
+    threads::require(threads::FEW)?;
+    let workspace = context.workspace(ui)?;
+    let writer = context.writer(&workspace);
+    if trust {
+        writer
+            .authority()
+            .refuse_agent(&["orch", "ci", "--verify", "--trust-once"])?;
+    }
+    let plan = match drive::plan_verifications(&writer, None, &[], true) {
+        Err(error) if error.code() == Code::VerificationUnknown => return Ok(Vec::new()),
+        plan => plan?,
+    };
+    let mut answer = Verifications {
+        repository: workspace.reader().repository()?,
+        task: None,
+        commit: plan.head.to_string(),
+        uncommitted: plan.uncommitted,
+        verifications: Vec::new(),
+        transitions: Vec::new(),
+        push: None,
+    };
+    let verifying = Verifying {
+        writer: &writer,
+        context,
+        ui,
+        options: VerifyOptions {
+            trust,
+            ..VerifyOptions::default()
+        },
+    };
+    verifying.carry_out(&plan, &mut answer)?;
+    Ok(answer.verifications)
+}
+
 /// What the verifications on the way to a phase gave.
 pub(super) enum WayVerified {
     /// All of them passed, or none is due. Nothing is recorded yet.

@@ -1071,6 +1071,10 @@ codes! {
         "A file is UTF-16.",
         "It was saved in another encoding.",
         "Save it as UTF-8.";
+    VerificationFailed = "verification-failed", Finding,
+        "A verification of the project failed.",
+        "A command ended with another exit code than 0, or a report names a test that failed. The message says which.",
+        "Fix the code or the test. `orch verify` runs it here, and prints the path of its log.";
     VerificationNotRun = "verification-not-run", Finding,
         "A verification could not run, so there is no result.",
         "Its setup failed, a command does not exist, a limit was reached, or the checkout cannot be made. The message says \

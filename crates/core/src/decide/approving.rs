@@ -12,15 +12,45 @@ use super::{
 use crate::verification::{RULES, Verification, VerificationResult};
 use crate::workflow::{Phase, Workflow};
 use orch_base::{Code, Error, Hint, PhaseId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A result of a verification that is recorded on the way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FreshResult {
     /// What its event says.
     pub verification: Verification,
     /// What its file says.
     pub result: Arc<VerificationResult>,
+}
+
+impl FreshResult {
+    /// What the event says that follows this state: also which tests ran again whose loss was confirmed.
+    #[must_use]
+    pub fn after(&self, state: &State) -> Verification {
+        let confirmed = state.run.confirmed_lost.get(&self.verification.name);
+        let confirmed = confirmed.map(Vec::as_slice).unwrap_or_default();
+        let ran: BTreeSet<&String> = self.result.tests.ran().collect();
+        let returned = confirmed.iter().filter(|test| ran.contains(test));
+        Verification {
+            returned: returned.cloned().collect(),
+            ..self.verification.clone()
+        }
+    }
+
+    /// Puts the file with the result among the facts.
+    pub fn note(&self, facts: &mut Facts) {
+        let name = self.verification.name.clone();
+        let fact = facts.verified.entry(name).or_insert_with(|| VerifiedFact {
+            code: None,
+            rules: RULES,
+            file: ResultFile::Missing,
+        });
+        fact.file = ResultFile::Result {
+            digest: self.verification.result.digest,
+            result: Arc::clone(&self.result),
+        };
+    }
 }
 
 /// What a person approves, and how far.
@@ -197,28 +227,12 @@ impl<'a> ApprovalWalk<'a> {
             return Ok(false);
         }
         // Those of one run belong together, and all of them are facts before the first is recorded.
-        for FreshResult {
-            verification,
-            result,
-        } in self.results
-        {
-            let fact = self
-                .facts
-                .verified
-                .entry(verification.name.clone())
-                .or_insert_with(|| VerifiedFact {
-                    code: None,
-                    rules: RULES,
-                    file: ResultFile::Missing,
-                });
-            fact.file = ResultFile::Result {
-                digest: verification.result.digest,
-                result: Arc::clone(result),
-            };
+        for fresh in self.results {
+            fresh.note(&mut self.facts);
         }
         for fresh in std::mem::take(&mut self.results) {
             let step = DetailStep {
-                detail: Detail::Verify(fresh.verification.clone()),
+                detail: Detail::Verify(fresh.after(&self.state)),
                 at: self.ran_by.at,
                 to: None,
                 why: None,

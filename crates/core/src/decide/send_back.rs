@@ -73,7 +73,7 @@ impl Evaluation<'_> {
                 .map(|v| (*seen, v))
         }) {
             if issues.len() < MOST_ISSUES {
-                issues.push(quoted(seen, value, &issues));
+                issues.push(quoted(seen, &seen.files, value, &issues));
             } else {
                 omitted += 1;
             }
@@ -181,28 +181,29 @@ pub fn issues(workflow: &Workflow, state: &State, facts: &Facts) -> Vec<QuotedIs
     for one in &seen {
         for file in &one.files {
             for value in listed(one, &[file], &scope) {
-                found.push(QuotedIssue {
-                    artifact: one.derived.name.clone(),
-                    path: file.path.clone(),
-                    pointer: None,
-                    value,
-                });
+                let issue = quoted(one, &[file], value, &found);
+                found.push(issue);
             }
         }
     }
     found
 }
 
-/// One issue of a verdict, with its place. `earlier` are the issues quoted before it: of equal ones, each has a
+/// One issue of a verdict, with its place in one of these files. `earlier` are the issues quoted before it: of equal ones, each has a
 /// place of its own.
-fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> QuotedIssue {
+fn quoted(
+    seen: &SeenArtifact<'_>,
+    files: &[&FileFact],
+    value: Value,
+    earlier: &[QuotedIssue],
+) -> QuotedIssue {
     let mut quoted = QuotedIssue {
         artifact: seen.derived.name.clone(),
         path: String::new(),
         pointer: None,
         value,
     };
-    for file in &seen.files {
+    for file in files {
         let Some(data) = file.data.as_deref() else {
             continue;
         };
@@ -216,7 +217,7 @@ fn quoted(seen: &SeenArtifact<'_>, value: Value, earlier: &[QuotedIssue]) -> Quo
             return quoted;
         }
     }
-    if let Some(first) = seen.files.first() {
+    if let Some(first) = files.first() {
         quoted.path.clone_from(&first.path);
     }
     quoted

@@ -7,9 +7,9 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
 use super::record_files::Records;
-use crate::survey::{Error, Reader, Sight, TaskRef};
+use crate::survey::{Error, Reader, Sight, TaskRef, facts_after};
 use orch_base::{Code, Diagnostic, Hint, Place};
-use orch_core::decide::Recorded;
+use orch_core::decide::{Kind, Recorded, Stamp, State, Step, Transition, settle};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use std::cell::RefCell;
@@ -102,15 +102,14 @@ impl Create<'_> {
             .apply(std::slice::from_ref(&task), false, &|sight| {
                 refuse_existing(sight)?;
                 note.replace(imported(sight));
-                Ok(self.reader.settled(
-                    sight,
-                    vec![creation(
-                        sight,
-                        adopted,
-                        new.title,
-                        &self.authority.stamp(),
-                    )?],
-                ))
+                let stamp = self.authority.stamp();
+                let created = creation(sight, adopted, new.title, &stamp)?;
+                let mut steps = vec![created];
+                if self.reader.settings.batches() {
+                    let after = steps_after(sight, &steps[0].state, &stamp);
+                    steps.extend(after);
+                }
+                Ok(self.reader.settled(sight, steps))
             });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {
@@ -328,4 +327,12 @@ fn write_brief(root: &Path, path: &Path, text: &str) -> Result<Option<PathBuf>, 
     Directory::make(root, durable::parent(path)).map_err(|source| io_error(path, source))?;
     durable::write_atomic(root, path, text.as_bytes())?;
     Ok(Some(path.to_owned()))
+}
+/// The steps forward that the rules decide after a task was created, without asking anybody.
+fn steps_after(sight: &Sight, created: &State, stamp: &Stamp) -> Vec<Step> {
+    let workflow = sight.workflow();
+    let facts = facts_after(workflow, &sight.observed.facts, created);
+    let recorded = Recorded::Known(Box::new(created.clone()));
+    let leads_on = |due: &Transition| due.kind == Kind::Advance && !due.by_human;
+    settle(workflow, &recorded, &facts, stamp, &leads_on).steps
 }

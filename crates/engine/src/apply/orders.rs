@@ -2,7 +2,7 @@
 
 use super::advance::{Advance, Applied, TaskOutcome};
 use super::authority::{Authority, OrderedStep};
-use super::new_result::{NewResult, fresh_results, with_results};
+use super::new_result::{NewResult, with_results};
 use super::record_files::bytes_at;
 use crate::survey::{Error, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint};
@@ -396,7 +396,7 @@ impl<'w> Orders<'w> {
         } else {
             self.authority.stamp_of(&order.step(task))?
         };
-        let results = fresh_results(self.results);
+        let results: Vec<FreshResult> = self.results.iter().map(|new| new.fresh.clone()).collect();
         let ran_by = self.authority.caller.own_stamp();
         let written = if dry_run {
             Vec::new()

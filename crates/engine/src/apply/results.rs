@@ -36,7 +36,7 @@ impl Results<'_> {
             let mut steps = Vec::new();
             for result in results {
                 let step = DetailStep {
-                    detail: Detail::Verify(result.after(&state)),
+                    detail: Detail::Verify(result.fresh.after(&state)),
                     at: stamp.at,
                     to: None,
                     why: None,

@@ -16,7 +16,7 @@ use crate::verify::{
 };
 use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
 use orch_core::config::Config;
-use orch_core::decide::{WantedCode, WayStage, planned_paths, wanted_code};
+use orch_core::decide::{FreshResult, WantedCode, WayStage, planned_paths, wanted_code};
 use orch_core::verification::{
     NotRun, Verification, VerificationResult, VerifiedCode, VerifiedResult, VerifyTable, statement,
 };
@@ -25,6 +25,7 @@ use orch_files::io_error;
 use orch_git::Store;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The name under which HEAD is verified for no task, in the place of the id of a task.
 const HEAD: &str = "HEAD";
@@ -548,20 +549,23 @@ pub fn new_results(writer: &Writer<'_>, ran: &RanVerification) -> Result<Vec<New
 fn new_result(store: &Store, result: &VerificationResult) -> NewResult {
     let text = statement(result);
     let run = &result.run;
+    let verification = Verification {
+        name: run.name.clone(),
+        code: run.code,
+        table: run.table,
+        rules: run.rules,
+        base: run.base.as_ref().map(|base| base.at.clone()),
+        returned: Vec::new(),
+        result: VerifiedResult {
+            outcome: run.outcome,
+            digest: store.objects().format().blob(text.as_bytes()),
+        },
+    };
     NewResult {
-        verification: Verification {
-            name: run.name.clone(),
-            code: run.code,
-            table: run.table,
-            rules: run.rules,
-            base: run.base.as_ref().map(|base| base.at.clone()),
-            returned: Vec::new(),
-            result: VerifiedResult {
-                outcome: run.outcome,
-                digest: store.objects().format().blob(text.as_bytes()),
-            },
+        fresh: FreshResult {
+            verification,
+            result: Arc::new(result.clone()),
         },
         text,
-        ran: result.tests.ran().cloned().collect(),
     }
 }

@@ -4,6 +4,7 @@
 mod board;
 mod everywhere;
 mod happenings;
+mod pull_request;
 mod runs;
 mod sheet;
 mod tasks;
@@ -12,6 +13,7 @@ mod tasks;
 pub use board::{GatheredTasks, TaskDetail, WantedPages, board, waiting};
 pub use everywhere::{TaskFilter, everywhere};
 pub use happenings::{happenings, transition_lines};
+pub use pull_request::{described_tasks, tasks_of_range};
 pub use runs::run_line;
 pub use sheet::{sheet, sheet_of};
 pub use tasks::{

@@ -774,7 +774,7 @@ fn is_confirmed(state: Option<&State>, artifact: &Artifact) -> bool {
 
 /// The facts after a state was committed: no code has been committed since, and the step may confirm the code
 /// as it is.
-pub(super) fn facts_after<'f>(
+pub(crate) fn facts_after<'f>(
     workflow: &Workflow,
     facts: &'f Facts,
     state: &State,

@@ -62,8 +62,10 @@ pub use setup::{Purpose, start_directory};
 pub use sight::{KeptKey, Look, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
 
+pub(crate) use code::facts_after;
 pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
+pub(crate) use subject::issue_place;
 pub(crate) use task_change::{RestedStep, TaskChanges};
 pub(crate) use writers::OutputsNow;
 

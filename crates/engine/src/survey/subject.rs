@@ -97,19 +97,21 @@ impl Settings {
 
 /// The place in its file of each issue that the decision quotes.
 fn issue_places(sight: &Sight) -> Vec<Place> {
-    let place = |issue: &QuotedIssue| -> Option<Place> {
-        let path = sight.task.place.path(&issue.path).ok()?;
-        let file = sight.observed.files.iter().find(|file| file.path == path)?;
-        let format = sight.workflow().artifact(&issue.artifact)?.format;
-        let text = std::str::from_utf8(&file.bytes).ok()?;
-        Some(locate(format, &path, text, issue.pointer.as_deref()?, None))
-    };
     let issues = sight
         .decision
         .sent_back
         .iter()
         .flat_map(|sent_back| &sent_back.issues);
     issues
-        .map(|issue| place(issue).unwrap_or_default())
+        .map(|issue| issue_place(sight, issue).unwrap_or_default())
         .collect()
+}
+
+/// The place of an issue in the file that has it; `None` if it is not known.
+pub(crate) fn issue_place(sight: &Sight, issue: &QuotedIssue) -> Option<Place> {
+    let path = sight.task.place.path(&issue.path).ok()?;
+    let file = sight.observed.files.iter().find(|file| file.path == path)?;
+    let format = sight.workflow().artifact(&issue.artifact)?.format;
+    let text = std::str::from_utf8(&file.bytes).ok()?;
+    Some(locate(format, &path, text, issue.pointer.as_deref()?, None))
 }

@@ -219,6 +219,16 @@ pub(super) const ROWS: &[RouteRow] = &[
         ..GET
     },
     RouteRow {
+        name: "describePullRequest",
+        path: "/api/v1/tasks/{task}/pull-request",
+        about: "What a pull request with the task says of it, as Markdown.",
+        command: &["pr"],
+        in_path: &[Own(TASK)],
+        arguments: &[Same("at")],
+        kinds: &["pull-request"],
+        ..GET
+    },
+    RouteRow {
         name: "checkTask",
         path: "/api/v1/tasks/{task}/findings",
         about: "The findings in the files of a task.",

@@ -1,10 +1,12 @@
-//! Findings as JSON, as source snippets, as GitHub annotations, and as SARIF.
+//! Findings as JSON, as source snippets, as GitHub annotations, as a report of GitLab, and as SARIF.
 
 mod github;
+mod gitlab;
 mod sarif;
 mod snippet;
 
 pub use github::github;
+pub use gitlab::gitlab;
 pub use sarif::sarif;
 pub use snippet::{snippet, snippets};
 

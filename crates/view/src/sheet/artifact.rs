@@ -170,7 +170,7 @@ fn file_of(
     let own = issues
         .iter()
         .filter(|issue| issue.artifact == artifact.name && issue.path == derived.path);
-    let issues: Vec<IssueView> = own.map(issue_view).collect();
+    let issues: Vec<IssueView> = own.map(|issue| issue_view(issue, None)).collect();
     let path = in_repository(source.subject.place, &derived.path);
     let data = fact.and_then(|fact| fact.data.as_deref());
     let verdict = data

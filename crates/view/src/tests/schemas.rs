@@ -2,12 +2,12 @@
 
 use crate::findings::Findings;
 use crate::{
-    ArtifactDiff, AuditReport, Briefs, CodeView, ControlReport, DemoAnswer, DoctorReport,
+    ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
     HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice,
-    PromptAnswer, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status,
-    Suggestions, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkflowList,
-    indented,
+    PromptAnswer, PullRequest, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
+    Status, Suggestions, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications,
+    WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -19,6 +19,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         schema::<AuditReport>("The verdicts on the history: output of orch audit --json"),
         schema::<Briefs>("What to do now: output of orch suggest --brief --json"),
+        schema::<CiReport>("What was found about a range: output of orch ci --json"),
         schema::<CodeView>("The explanation of a code: output of orch help CODE --json"),
         schema::<ControlReport>("The result of an order to a run"),
         schema::<DemoAnswer>("A demonstration that was played"),
@@ -46,6 +47,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "An event that someone wants word of: the input of a program of [[notify]]",
         ),
         schema::<PromptAnswer>("The complete instructions for a task"),
+        schema::<PullRequest>("The description of a pull request: output of orch pr --json"),
         schema::<RecoveryAnswer>("A record that was rebuilt"),
         schema::<Resolutions>(
             "The results of joining conflicted records: output of orch resolve --json",
