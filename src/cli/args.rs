@@ -94,7 +94,6 @@ pub enum Command {
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Check(check::CheckArgs),
-    Ci(ci::CiArgs),
     Watch(watch::WatchArgs),
     #[cfg(feature = "repl")]
     Repl(repl::ReplArgs),
@@ -117,6 +116,7 @@ pub enum Command {
     #[command(visible_alias = "redo")]
     Reopen(reopen::ReopenArgs),
     Undo(undo::UndoArgs),
+    Ci(ci::CiArgs),
     Audit(audit::AuditArgs),
     Recover(recover::RecoverArgs),
     Resolve(resolve::ResolveArgs),

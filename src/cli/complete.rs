@@ -402,13 +402,14 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 43] = [
+    const FREE: [&str; 46] = [
         "also",
         "at",
         "base",
         "brief",
         "brief_text",
         "command",
+        "comment",
         "commit",
         "count",
         "dir",
@@ -437,9 +438,11 @@ mod tests {
         "reason",
         "rename_ours",
         "rename_theirs",
+        "report",
         "sample",
         "since",
         "source",
+        "summary",
         "theirs",
         "timeout",
         "times",

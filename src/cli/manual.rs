@@ -21,6 +21,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch suggest t-1 --brief", "for an agent"),
             ],
             [
+                ("orch show t-1", "all that you decide about"),
+                ("orch show t-1 --stat", "without the code"),
+            ],
+            [
                 ("orch explain t-1", "why it is where it is"),
                 ("orch explain t-1 --at HEAD~3", "as it was"),
             ],
@@ -163,6 +167,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
     (
         "Decide, as a person",
         &[
+            [
+                ("orch review t-1", "read it, and write your verdict"),
+                ("orch review", "the task of this branch"),
+            ],
             [
                 ("orch approve t-1", "let it continue"),
                 ("orch approve t-1 --dry-run", "only show the step"),

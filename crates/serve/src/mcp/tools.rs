@@ -36,7 +36,7 @@ pub struct AgentTool {
 
 const TASK: OwnArgument = OwnArgument {
     name: "task",
-    about: "The task; optional if only one is open.",
+    about: "Default: the only open one.",
     form: OwnForm::Word,
     is_required: false,
 };
@@ -71,30 +71,41 @@ const QUESTION: ToolRow = ToolRow {
 const ROWS: [ToolRow; 10] = [
     ToolRow {
         name: "suggest",
-        arguments: &[Own(TASK_OR_ALL), Same("for"), Same("brief")],
+        arguments: &[
+            Own(TASK_OR_ALL),
+            Explained("for", "Only the tasks that this actor has to work on."),
+            Explained("brief", "Only what to do now, in a few lines."),
+        ],
         ..QUESTION
     },
     ToolRow {
         name: "prompt",
-        about: "The complete instructions for a task's current phase: files to read, files to write, examples.",
+        about: "The instructions for a task's current phase: files to read, files to write, examples.",
         text: Some("prompt"),
         ..QUESTION
     },
     ToolRow {
         name: "draft",
-        about: "Write a draft of the file that is expected next: replace each TODO. Never overwrites a file.",
-        arguments: &[Own(TASK), Same("artifact")],
+        about: "Draft the file that is expected next: replace each TODO. Never overwrites a file.",
+        arguments: &[
+            Own(TASK),
+            Explained(
+                "artifact",
+                "Default: the first that is missing, or else used up.",
+            ),
+        ],
         writes: true,
         leads_on: true,
         ..QUESTION
     },
     ToolRow {
         name: "show",
-        about: "What a reviewer has to see: doubts, plan, reviews, tests, the diff of the code.",
+        about: "What to review: doubts, plan, verdicts, tests, the diff of the code.",
         ..QUESTION
     },
     ToolRow {
         name: "explain",
+        about: "Every rule that was tried, what in its guard was false, and the values it saw.",
         ..QUESTION
     },
     ToolRow {
@@ -106,7 +117,7 @@ const ROWS: [ToolRow; 10] = [
     },
     ToolRow {
         name: "next",
-        about: "Apply the transition that the rules decide, as a commit. Call it after writing the files.",
+        about: "Commit the transition that the rules decide. Call it after writing the files.",
         arguments: &[
             Own(TASK),
             Explained(
@@ -136,11 +147,15 @@ const ROWS: [ToolRow; 10] = [
     },
     ToolRow {
         name: "log",
+        about: "Every recorded step with its reason, evidence and commit.",
         ..QUESTION
     },
     ToolRow {
         name: "schema",
-        arguments: &[Renamed("name", "schema_name"), Same("example")],
+        arguments: &[
+            Renamed("name", "schema_name"),
+            Explained("example", "Instead, a document that the schema accepts."),
+        ],
         ..QUESTION
     },
 ];
