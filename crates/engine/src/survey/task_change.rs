@@ -2,6 +2,7 @@
 //! there when the task began.
 
 use super::reader::At;
+use super::verification_base::begin_of;
 use super::{Error, Reader, Sight};
 use orch_base::{ArtifactName, Digest, RepoPath, Timestamp};
 use orch_core::decide::{UnknownCode, is_verdict};
@@ -155,7 +156,7 @@ impl TaskChanges<'_> {
             Err(why) => return Ok(Some(unknown(&why))),
         };
         question.base = found.commit;
-        let base = self.reader.begin_of(self.sight, &found, head)?;
+        let base = begin_of(store, self.sight, &found, head)?;
         match store.code().code_changes(&question, code)? {
             Ok(history) if history.files.is_empty() => Ok(None),
             Ok(history) => Ok(Some(ChangeBounds {

@@ -8,7 +8,7 @@ use orch_base::{Class, Digest, Patterns};
 use orch_core::config::Config;
 use orch_core::decide::{CodeBase, PlannedPaths, planned_paths};
 use orch_core::verification::{FoundBy, VerifiedBase, VerifyTable};
-use orch_git::CodeQuestion;
+use orch_git::{CodeQuestion, Store};
 use orch_read::ValidationCache;
 
 /// The files that paths of a plan mean: each path itself, and all below it.
@@ -95,7 +95,7 @@ impl Reader {
             let Ok(found) = snapshot.base_here(&question, store, &code)? else {
                 return Ok(None);
             };
-            let commit = self.begin_of(sight, &found, head)?;
+            let commit = begin_of(store, sight, &found, head)?;
             let Some(commit) = commit else {
                 return Ok(None);
             };
@@ -109,28 +109,23 @@ impl Reader {
             }))
         })
     }
+}
 
-    /// The commit with which the commits of a task begin: the base of its branch, or the parent of the commit that created
-    /// the task. `None` if there is none. Returns an error if git cannot be read.
-    pub(super) fn begin_of(
-        &self,
-        sight: &Sight,
-        found: &CodeBase,
-        head: Digest,
-    ) -> Result<Option<Digest>, Error> {
-        let Some(store) = &self.store else {
-            return Ok(None);
-        };
-        match found.by {
-            FoundBy::Branch => Ok(found.commit),
-            FoundBy::Create => {
-                let log = sight.task.transcript_path();
-                let changes = store.history().changes_of(head, &log)?;
-                match changes.last() {
-                    Some(created) => Ok(store.history().visit(*created)?.parents.first().copied()),
-                    None => Ok(None),
-                }
-            }
-        }
+/// The commit with which the commits of a task begin: the base of its branch, or the parent of the commit that created the
+/// task. `None` if there is none. Returns an error if git cannot be read.
+pub(super) fn begin_of(
+    store: &Store,
+    sight: &Sight,
+    found: &CodeBase,
+    head: Digest,
+) -> Result<Option<Digest>, Error> {
+    if found.by == FoundBy::Branch {
+        return Ok(found.commit);
+    }
+    let log = sight.task.transcript_path();
+    let changes = store.history().changes_of(head, &log)?;
+    match changes.last() {
+        Some(created) => Ok(store.history().visit(*created)?.parents.first().copied()),
+        None => Ok(None),
     }
 }
