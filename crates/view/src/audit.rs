@@ -276,6 +276,21 @@ impl AuditReport {
             .any(|change| change.is_doubted && change.acknowledged.is_none())
     }
 
+    /// Whether nothing speaks against what was audited. For strict callers, what cannot be verified and looser rules do.
+    #[must_use]
+    pub fn is_fine(&self, is_strict: bool) -> bool {
+        let is_unproven =
+            is_strict && (self.has(Standing::Unverifiable) || !self.loosened.is_empty());
+        let mut reruns = self.reruns.iter();
+        let is_other = reruns.any(|one| one.outcome == RerunOutcome::Other);
+        let is_wrong = self.has(Standing::Forged)
+            || self.has_doubted()
+            || !self.unvouched.is_empty()
+            || is_unproven
+            || is_other;
+        !is_wrong
+    }
+
     /// A summary such as `12 commits, 3 changes: 2 proven, 1 forged`.
     #[must_use]
     pub fn summary(&self) -> String {

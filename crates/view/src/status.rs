@@ -366,6 +366,20 @@ impl TaskStatus {
         Self::in_place(suggestion, TaskRank::of_unread(id), None, None)
     }
 
+    /// Whether its id, its title, its phase, its headline or a flag contains a text, in whatever case.
+    #[must_use]
+    pub fn says(&self, wanted: &str) -> bool {
+        let wanted = wanted.trim().to_lowercase();
+        let said = [
+            Some(self.task.id.as_str()),
+            self.task.title.as_deref(),
+            self.task.current_phase.as_deref(),
+            Some(&self.headline.0),
+        ];
+        let mut said = said.into_iter().flatten().chain(self.flags.words());
+        wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
+    }
+
     /// Whether the task is finished.
     #[must_use]
     pub fn is_done(&self) -> bool {

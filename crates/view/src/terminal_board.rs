@@ -359,7 +359,7 @@ impl TerminalBoard {
                 .filter(|task| {
                     task.task.workflow == count.workflow && task.task.current_phase == count.phase
                 })
-                .filter(|task| self.leaves(task))
+                .filter(|task| task.says(&self.filter))
                 .collect();
             if tasks.is_empty() {
                 continue;
@@ -381,19 +381,6 @@ impl TerminalBoard {
         }
         columns.sort_by_key(|(rank, _)| *rank);
         columns.into_iter().map(|(_, column)| column).collect()
-    }
-
-    /// Whether the filter shows a task.
-    fn leaves(&self, task: &TaskStatus) -> bool {
-        let wanted = self.filter.trim().to_lowercase();
-        let said = [
-            Some(task.task.id.as_str()),
-            task.task.title.as_deref(),
-            task.task.current_phase.as_deref(),
-            Some(task.headline.0.as_str()),
-        ];
-        let mut said = said.into_iter().flatten();
-        wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
     }
 
     /// What is shown, as lines that fit.

@@ -260,8 +260,9 @@ impl VerificationLine {
         lines.join("\n") + "\n"
     }
 
-    /// How many tests there were, and how many of them failed, for people.
-    pub(super) fn counts(&self) -> Option<String> {
+    /// How many tests there were, and how many of them failed, for people; `None` if the exit code alone decided.
+    #[must_use]
+    pub fn counts(&self) -> Option<String> {
         let tests = self.tests?;
         let failures = self.failures.unwrap_or_default();
         let noun = if tests == 1 { "test" } else { "tests" };

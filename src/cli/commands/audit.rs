@@ -168,21 +168,10 @@ pub fn run(args: &AuditArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
             ui,
         )?,
     }
-    let is_unproven =
-        args.strict && (report.has(Standing::Unverifiable) || !report.loosened.is_empty());
-    let is_other = report
-        .reruns
-        .iter()
-        .any(|one| one.outcome == RerunOutcome::Other);
-    let is_wrong = report.has(Standing::Forged)
-        || report.has_doubted()
-        || !report.unvouched.is_empty()
-        || is_unproven
-        || is_other;
-    Ok(if is_wrong {
-        ExitCode::No
-    } else {
+    Ok(if report.is_fine(args.strict) {
         ExitCode::Fine
+    } else {
+        ExitCode::No
     })
 }
 

@@ -74,18 +74,21 @@ pub fn run(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
     // Hooks run these, and a commit without a fault is nothing to read about.
     let is_quiet = args.staged || args.stdin_refs;
     print(&checked, form, is_quiet, ui)?;
-    // What is looser is for people to judge, unless the caller says otherwise.
-    let only_reports =
-        |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
-    let is_fine = checked.findings.iter().all(|finding| {
-        finding.severity == Severity::Note || (only_reports(finding) && !args.strict)
-    });
-    let found = if is_fine {
+    let found = if is_fine(&checked.findings, args.strict) {
         ExitCode::Fine
     } else {
         ExitCode::No
     };
     Ok(report::exit_after(&checked.findings, found))
+}
+
+/// Whether findings only tell something. What is looser is for people to judge, unless the caller is strict.
+pub(super) fn is_fine(findings: &[Diagnostic], is_strict: bool) -> bool {
+    let only_reports =
+        |finding: &Diagnostic| matches!(finding.code, Code::Loosened | Code::RulesChanged);
+    findings
+        .iter()
+        .all(|finding| finding.severity == Severity::Note || (only_reports(finding) && !is_strict))
 }
 
 fn check(args: &CheckArgs, context: &Context, ui: &Ui) -> Result<Checked, Failure> {

@@ -4,8 +4,7 @@ use super::audit;
 use super::check::{self, Form};
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::verify;
-use orch_base::{Code, Diagnostic, Hint, Place, Severity};
-use orch_core::decide::Standing;
+use orch_base::{Code, Diagnostic, Hint, Place};
 use orch_engine::gather;
 use orch_engine::history::{AuditScope, Checked, Checker};
 use orch_engine::survey::Workspace;
@@ -127,6 +126,9 @@ fn written(file: &Path, result: std::io::Result<()>) -> Result<(), Failure> {
     })
 }
 
+/// The outcome of a verification that could not run.
+const NOT_RUN: &str = "could-not-run";
+
 /// What was found about a range.
 #[derive(Default)]
 struct Found {
@@ -139,13 +141,9 @@ impl Found {
     fn check(&mut self, range: &str, context: &Context) -> Result<(), Failure> {
         let workspace = context.bare_workspace()?;
         let checked = Checker::new(&workspace, &context.caller).range(range)?;
-        let wrong = checked
-            .findings
-            .iter()
-            .any(|finding| finding.severity != Severity::Note);
         self.parts.push(CiPart {
             name: "check".to_owned(),
-            passed: !wrong,
+            passed: check::is_fine(&checked.findings, true),
             summary: findings::summary(&checked.findings),
         });
         self.add(checked.findings);
@@ -162,13 +160,9 @@ impl Found {
             progress: None,
         };
         let report = audit::report(&workspace, scope)?;
-        let wrong = report.has(Standing::Forged)
-            || report.has_doubted()
-            || report.has(Standing::Unverifiable)
-            || !report.loosened.is_empty();
         self.parts.push(CiPart {
             name: "audit --strict".to_owned(),
-            passed: !wrong,
+            passed: report.is_fine(true),
             summary: report.summary(),
         });
         // The check names what is forged, too, with more of what to do.
@@ -189,14 +183,14 @@ impl Found {
         let lines = verify::of_head(trust, context, ui)?;
         for line in &lines {
             let passed = line.outcome == "passed";
-            let counts = match (line.tests, line.failures) {
-                (Some(tests), Some(failures)) => format!(": {tests} tests, {failures} failed"),
-                _ => String::new(),
-            };
+            let outcome = line.outcome.replace('-', " ");
             self.parts.push(CiPart {
                 name: format!("verify {}", line.name),
                 passed,
-                summary: format!("{}{counts}", line.outcome.replace('-', " ")),
+                summary: match line.counts() {
+                    Some(counts) => format!("{outcome}: {counts}"),
+                    None => outcome,
+                },
             });
             if !passed {
                 self.add(failures(line));
@@ -216,15 +210,15 @@ impl Found {
     }
 
     fn exit(&self) -> ExitCode {
-        let could_not_run = self
-            .verifications
-            .iter()
-            .any(|line| line.outcome == "could-not-run");
-        let is_fine = |part: &CiPart| part.passed || part.summary == "could not run";
-        match self.parts.iter().all(is_fine) {
-            true if could_not_run => ExitCode::NotNow,
-            true => ExitCode::Fine,
-            false => ExitCode::No,
+        let lines = self.verifications.iter();
+        let not_run = lines.filter(|line| line.outcome == NOT_RUN).count();
+        let failed = self.parts.iter().filter(|part| !part.passed).count();
+        if failed == 0 {
+            ExitCode::Fine
+        } else if failed == not_run {
+            ExitCode::NotNow
+        } else {
+            ExitCode::No
         }
     }
 }
@@ -232,7 +226,7 @@ impl Found {
 /// A finding for each test that failed, at its line; or for the verification, if its reports name none.
 fn failures(line: &VerificationLine) -> Vec<Diagnostic> {
     let name = &line.name;
-    if line.outcome == "could-not-run" {
+    if line.outcome == NOT_RUN {
         let why = line.message.as_deref().unwrap_or("there is no result");
         let finding = Diagnostic::error(Code::VerificationNotRun, format!("{name}: {why}"));
         return vec![Diagnostic {

@@ -66,7 +66,7 @@ pub struct NewArgs {
     /// Use this text as the brief of the task.
     #[arg(long, value_name = "TEXT", conflicts_with = "brief")]
     brief_text: Option<String>,
-    /// Write the brief in the editor that `VISUAL` or `EDITOR` names.
+    /// Write the brief in the editor of git: `GIT_EDITOR`, `core.editor`, `VISUAL` or `EDITOR`.
     #[arg(long, conflicts_with_all = ["brief", "brief_text"])]
     edit: bool,
     #[command(flatten)]

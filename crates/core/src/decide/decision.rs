@@ -479,6 +479,12 @@ pub fn is_order(id: &str) -> bool {
     matches!(id, "override" | "again" | "rollback" | "reopen" | "confirm")
 }
 
+/// Whether only a person may give the order with this name.
+#[must_use]
+pub fn needs_person(order: &str) -> bool {
+    is_order(order) || matches!(order, "approve" | "reject" | "undo")
+}
+
 /// A question to a person, with what may be answered now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {

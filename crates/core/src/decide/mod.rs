@@ -76,7 +76,7 @@ pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
     GuardPart, Kind, Mode, Move, NamedVersion, PHASE, Question, QuestionField, Transition, Tried,
-    Truth, Verdict, WHY, is_order,
+    Truth, Verdict, WHY, is_order, needs_person,
 };
 pub use derive::derive;
 pub use detail::{Detail, Holder, Lapse, Migration, OtherTask, PersonRuling, Priority, Relations};

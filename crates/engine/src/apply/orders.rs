@@ -260,7 +260,7 @@ impl Order {
     ) -> Result<Vec<Step>, Error> {
         let workflow = sight.workflow();
         let facts = &sight.observed.facts;
-        if let Some(plan) = self.approval(given.results, given.ran_by) {
+        if let Some(plan) = self.approval(given) {
             let way = decide::approve(workflow, state, facts, &plan, stamp)?;
             if !given.is_trial {
                 refuse_unwritten(&way.drafts)?;
@@ -316,13 +316,12 @@ impl Order {
         &self,
         sight: &Sight,
         stamp: &Stamp,
-        results: &[FreshResult],
-        ran_by: &Stamp,
+        given: &OrderInputs<'_>,
     ) -> Result<Vec<Draft>, Error> {
         let state = usable_state(sight)?;
         let workflow = sight.workflow();
         let facts = &sight.observed.facts;
-        if let Some(plan) = self.approval(results, ran_by) {
+        if let Some(plan) = self.approval(given) {
             return Ok(decide::approve(workflow, &state, facts, &plan, stamp)?.drafts);
         }
         match self.ruled(sight, &state, stamp) {
@@ -332,25 +331,22 @@ impl Order {
     }
 
     /// What a person approves; `None` for any other order.
-    fn approval<'a>(
-        &'a self,
-        results: &'a [FreshResult],
-        ran_by: &'a Stamp,
-    ) -> Option<ApprovalPlan<'a>> {
+    fn approval<'a>(&'a self, given: &OrderInputs<'a>) -> Option<ApprovalPlan<'a>> {
         let Self::Approve { to, .. } = self else {
             return None;
         };
         Some(ApprovalPlan {
             order: self.ruling()?,
             until: to.as_deref(),
-            results,
-            ran_by,
+            results: given.results,
+            ran_by: given.ran_by,
         })
     }
 }
 
 /// What an order is given with.
-struct OrderInputs<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct OrderInputs<'a> {
     /// What an undo takes back.
     taken: Option<&'a TakenBack>,
     /// What verifications gave on the way.
@@ -370,7 +366,7 @@ fn refuse_unwritten(drafts: &[Draft]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives the orders of a person: override, rollback, reopen, confirm, undo, approve and reject.
+/// Gives the orders of a person: override, rollback, reopen, confirm, undo, approve, reject, and verdicts that were written.
 #[derive(Clone, Copy)]
 pub struct Orders<'w> {
     pub(super) reader: &'w Reader,
@@ -397,11 +393,16 @@ impl<'w> Orders<'w> {
             self.authority.stamp_of(&order.step(task))?
         };
         let results: Vec<FreshResult> = self.results.iter().map(|new| new.fresh.clone()).collect();
-        let ran_by = self.authority.caller.own_stamp();
+        let given = OrderInputs {
+            taken: None,
+            results: &results,
+            ran_by: &self.authority.caller.own_stamp(),
+            is_trial: dry_run,
+        };
         let written = if dry_run {
             Vec::new()
         } else {
-            self.write_decisions(task, order, &stamp, &results)?
+            self.write_decisions(task, order, &stamp, &given)?
         };
         let taken = RefCell::new(None);
         let advance = Advance {
@@ -418,9 +419,7 @@ impl<'w> Orders<'w> {
             };
             let given = OrderInputs {
                 taken: undone.as_ref(),
-                results: &results,
-                ran_by: &ran_by,
-                is_trial: dry_run,
+                ..given
             };
             let steps = order.steps(sight, &state, &stamp, &given)?;
             taken.replace(undone);

@@ -1,10 +1,10 @@
 //! Writes the file of a person's decision, before the transition that it makes due.
 
-use super::orders::{Order, Orders};
+use super::orders::{Order, OrderInputs, Orders};
 use super::preflight::refuse_link;
 use crate::survey::{Error, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
-use orch_core::decide::{Draft, FileWriter, FreshResult, Stamp};
+use orch_core::decide::{Draft, FileWriter, Stamp};
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ impl Orders<'_> {
         task: &TaskRef,
         order: &Order,
         stamp: &Stamp,
-        results: &[FreshResult],
+        given: &OrderInputs<'_>,
     ) -> Result<Vec<WrittenDecision>, Error> {
         if !order.is_ruling() {
             return Ok(Vec::new());
@@ -39,8 +39,7 @@ impl Orders<'_> {
         let sight = self.reader.look(task)?;
         refuse_link(self.reader, &sight)?;
         let mut written = Vec::new();
-        let ran_by = self.authority.caller.own_stamp();
-        for draft in order.drafts(&sight, stamp, results, &ran_by)? {
+        for draft in order.drafts(&sight, stamp, given)? {
             match self.write_decision(&sight, draft, stamp) {
                 Ok(one) => written.push(one),
                 Err(error) => {

@@ -113,7 +113,7 @@ struct LookedTask {
 pub fn waiting(workspace: &Workspace, filter: &BoardFilter) -> Result<Vec<String>, Error> {
     let (tasks, _) = named_or_all(workspace, &[])?;
     let (mut rows, _) = statuses(workspace, &tasks);
-    rows.retain(|row| row.duty.owner == Owner::Human && filter.has_text(row));
+    rows.retain(|row| row.duty.owner == Owner::Human && row.says(&filter.text));
     rows.sort_by(|one, other| one.in_order(other));
     Ok(rows.into_iter().map(|row| row.task.id).collect())
 }

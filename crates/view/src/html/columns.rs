@@ -32,22 +32,7 @@ impl BoardFilter {
     #[must_use]
     pub fn leaves(&self, status: &TaskStatus) -> bool {
         let is_owner = self.owner.is_empty() || status.duty.owner.as_str() == self.owner;
-        is_owner && self.has_text(status)
-    }
-
-    /// Whether a task says what is searched for.
-    #[must_use]
-    pub fn has_text(&self, status: &TaskStatus) -> bool {
-        let task = &status.task;
-        let wanted = self.text.trim().to_lowercase();
-        let said = [
-            Some(task.id.as_str()),
-            task.title.as_deref(),
-            task.current_phase.as_deref(),
-            Some(&status.headline.0),
-        ];
-        let mut said = said.into_iter().flatten().chain(status.flags.words());
-        wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
+        is_owner && status.says(&self.text)
     }
 }
 
@@ -260,7 +245,7 @@ impl Column<'_> {
 fn found<'a>(page: &BoardPage<'a>) -> Vec<&'a TaskStatus> {
     let tasks = page.status.tasks.iter().map(AsRef::as_ref);
     tasks
-        .filter(|task: &&TaskStatus| page.filter.has_text(task))
+        .filter(|task: &&TaskStatus| task.says(&page.filter.text))
         .collect()
 }
 

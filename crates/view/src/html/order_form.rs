@@ -6,7 +6,7 @@
 use super::marked;
 use maud::{Markup, html};
 use orch_base::command;
-use orch_core::decide::is_order;
+use orch_core::decide::needs_person;
 use serde_json::{Map, Value};
 
 /// An order that may be given now.
@@ -74,7 +74,7 @@ impl OrderForm {
     /// Whether only a person may give it.
     #[must_use]
     pub fn needs_person(&self) -> bool {
-        is_order(&self.name) || matches!(self.name.as_str(), "approve" | "reject" | "undo")
+        needs_person(&self.name)
     }
 
     /// The button, and the dialog that it opens. `number` tells the orders of a page apart.
