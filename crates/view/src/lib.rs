@@ -138,6 +138,8 @@ pub struct Subject<'a> {
     pub issue_places: Vec<Place>,
     /// What is known about a run of this task, if any.
     pub runner: Option<&'a Runner>,
+    /// Whether the settings name an executor, which does what agents have to do.
+    pub has_executors: bool,
 }
 
 /// The repository, or the directory outside git, that was read.

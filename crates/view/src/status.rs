@@ -67,6 +67,9 @@ pub struct TaskStatus {
     /// What is wrong with its files, for people.
     #[serde(skip)]
     pub(super) flags: TaskFlags,
+    /// Whether a verdict is asked for that an agent may give, where no executor is configured: a person gives it then.
+    #[serde(skip)]
+    pub(super) asks_verdict: bool,
     /// Where the task is, and which places disagree, for an overview of several places.
     #[serde(skip)]
     pub(super) whereabouts: Option<(String, Option<String>)>,
@@ -144,7 +147,7 @@ enum RowShape {
 impl RowShape {
     /// The first shape in which what to do about these tasks can be read.
     fn of(tasks: &[&TaskStatus], form: &StatusForm) -> Self {
-        let rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
+        let rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form)).collect();
         let [id, phase, what, place, age] = natural(&rows).try_into().unwrap_or_default();
         let beside = form.width.saturating_sub(
             id + phase.min(PHASE) + 3 * 2 + if place > 0 { place.min(PHASE) + 2 } else { 0 },
@@ -237,7 +240,7 @@ impl Status {
         for finding in &self.diagnostics {
             problem(&mut findings, finding, 0, paint, form.width);
         }
-        let groups = self.groups(form.finished);
+        let groups = self.groups(form);
         // The headings, the line about what is not listed, and the prompt.
         let taken = out.lines().count() + findings.lines().count() + groups.len() + 2;
         let mut listed: Vec<&TaskStatus> = groups
@@ -280,7 +283,7 @@ impl Status {
 
     /// The tasks by who must act: people first, then `orch`, agents and processes; the finished ones last, if
     /// at all.
-    fn groups(&self, finished: bool) -> Vec<(Owner, Vec<&TaskStatus>)> {
+    fn groups(&self, form: &StatusForm) -> Vec<(Owner, Vec<&TaskStatus>)> {
         let owners = [
             Owner::Human,
             Owner::Orch,
@@ -290,13 +293,13 @@ impl Status {
         ];
         let groups = owners
             .into_iter()
-            .filter(|owner| finished || *owner != Owner::None)
+            .filter(|owner| form.finished || *owner != Owner::None)
             .map(|owner| {
                 let of_owner = self
                     .tasks
                     .iter()
                     .map(AsRef::as_ref)
-                    .filter(|task: &&TaskStatus| task.duty.owner == owner);
+                    .filter(|task: &&TaskStatus| task.shown(form).0 == owner);
                 (owner, of_owner.collect::<Vec<_>>())
             });
         groups.filter(|(_, tasks)| !tasks.is_empty()).collect()
@@ -366,6 +369,34 @@ impl TaskStatus {
         Self::in_place(suggestion, TaskRank::of_unread(id), None, None)
     }
 
+    /// Who must act, as far as people are concerned: also where an agent may give a verdict, and no executor does.
+    #[must_use]
+    pub fn actor(&self) -> Owner {
+        if self.asks_verdict {
+            Owner::Human
+        } else {
+            self.duty.owner
+        }
+    }
+
+    /// What is to be done, and how it is shown.
+    pub(super) fn to_do(&self) -> (&str, Style) {
+        if self.asks_verdict {
+            ("approve or reject", Style::Warn)
+        } else {
+            (&self.headline.0, self.headline.1)
+        }
+    }
+
+    /// Who must act and what is to be done, for the reader of a status: for one with agents, what agents have to do is theirs.
+    fn shown(&self, form: &StatusForm) -> (Owner, (&str, Style)) {
+        if form.has_agents {
+            (self.duty.owner, (&self.headline.0, self.headline.1))
+        } else {
+            (self.actor(), self.to_do())
+        }
+    }
+
     /// Whether its id, its title, its phase, its headline or a flag contains a text, in whatever case.
     #[must_use]
     pub fn says(&self, wanted: &str) -> bool {
@@ -374,7 +405,7 @@ impl TaskStatus {
             Some(self.task.id.as_str()),
             self.task.title.as_deref(),
             self.task.current_phase.as_deref(),
-            Some(&self.headline.0),
+            Some(self.to_do().0),
         ];
         let mut said = said.into_iter().flatten().chain(self.flags.words());
         wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
@@ -405,6 +436,7 @@ impl TaskStatus {
             phase_number,
             unmoved_since,
             flags,
+            asks_verdict,
             ..
         } = self;
         let kept = (
@@ -416,7 +448,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
-            flags,
+            (flags, asks_verdict),
         );
         serde_json::to_string(&kept).ok()
     }
@@ -424,8 +456,9 @@ impl TaskStatus {
     /// The status with this text; `None` if no status has it.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
-        let (task, duty, at, headline, way, order, phase_number, unmoved_since, flags) =
+        let (task, duty, at, headline, way, order, phase_number, unmoved_since, kept) =
             serde_json::from_str(text).ok()?;
+        let (flags, asks_verdict) = kept;
         Some(Self {
             task,
             duty,
@@ -436,6 +469,7 @@ impl TaskStatus {
             phase_number,
             unmoved_since,
             flags,
+            asks_verdict,
             // A status with such a run is not kept.
             waits_until: None,
             whereabouts: None,
@@ -446,6 +480,12 @@ impl TaskStatus {
     pub(super) fn suggested(suggestion: Suggestion, subject: &Subject<'_>) -> Self {
         let phase = subject.decision.phase.as_ref();
         let phases = &subject.workflow.phases;
+        let is_approvable = suggestion
+            .options
+            .iter()
+            .any(|option| option.id == "approve");
+        let asks_verdict =
+            !subject.has_executors && suggestion.duty.owner == Owner::Agent && is_approvable;
         let phase_number = phase.and_then(|id| phases.iter().position(|phase| phase.id == *id));
         let mut status = Self::in_place(
             suggestion,
@@ -453,6 +493,7 @@ impl TaskStatus {
             phase_number,
             subject.unmoved_since,
         );
+        status.asks_verdict = asks_verdict;
         if let Some(Runner::Limited { until, .. }) = subject.runner {
             let until = until.to_string();
             if status.duty.owner == Owner::Process {
@@ -472,6 +513,7 @@ impl TaskStatus {
         Self {
             headline: (headline(&suggestion), mood(&suggestion)),
             flags: TaskFlags::of(&suggestion),
+            asks_verdict: false,
             at: spot(&suggestion),
             way: suggestion.way,
             task: suggestion.task,
@@ -502,7 +544,7 @@ impl TaskStatus {
     }
 
     fn rows(tasks: &[&Self], shape: RowShape, paint: Paint, form: &StatusForm) -> Vec<String> {
-        let mut rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form.now)).collect();
+        let mut rows: Vec<Vec<Cell>> = tasks.iter().map(|task| task.row(form)).collect();
         match shape {
             RowShape::Whole => {}
             RowShape::NoAge => rows.iter_mut().for_each(|row| row.truncate(AGE)),
@@ -545,7 +587,7 @@ impl TaskStatus {
         table(&rows, &[0], 2, paint, form.width)
     }
 
-    fn row(&self, now: Timestamp) -> Vec<Cell> {
+    fn row(&self, form: &StatusForm) -> Vec<Cell> {
         let phase = self.task.phase();
         let substate = substate_text(self.task.substate.as_ref());
         let attempt = if self.task.attempt > 1 {
@@ -553,15 +595,15 @@ impl TaskStatus {
         } else {
             String::new()
         };
-        let (what, style) = &self.headline;
+        let (_, (what, style)) = self.shown(form);
         vec![
             id_cell(&self.task.id),
             plain(format!("{phase}{attempt}{substate}")),
-            styled(what, *style),
+            styled(what, style),
             plain(self.whereabouts.as_ref().map_or("", |(place, _)| place)),
             styled(
                 self.unmoved_since
-                    .map_or(String::new(), |since| ago(since, now)),
+                    .map_or(String::new(), |since| ago(since, form.now)),
                 Style::Dim,
             ),
         ]

@@ -364,7 +364,7 @@ impl TerminalBoard {
             if tasks.is_empty() {
                 continue;
             }
-            let rank = if tasks.iter().any(|task| task.duty.owner == Owner::Human) {
+            let rank = if tasks.iter().any(|task| task.actor() == Owner::Human) {
                 0
             } else if tasks.iter().all(|task| task.is_done()) {
                 2
@@ -447,7 +447,7 @@ impl TerminalBoard {
     fn numbers(&self, form: &BoardForm) -> String {
         let of = |owner: Owner| {
             let tasks = self.status.tasks.iter();
-            tasks.filter(|task| task.duty.owner == owner).count()
+            tasks.filter(|task| task.actor() == owner).count()
         };
         let mut parts = Vec::new();
         for (owner, what) in [
@@ -503,11 +503,7 @@ impl BoardColumn<'_> {
         form: &BoardForm,
     ) -> Vec<(String, Option<Style>)> {
         let title = format!("{} {}", self.title, self.tasks.len());
-        let style = if self
-            .tasks
-            .iter()
-            .any(|task| task.duty.owner == Owner::Human)
-        {
+        let style = if self.tasks.iter().any(|task| task.actor() == Owner::Human) {
             Style::Warn
         } else {
             Style::Strong
@@ -551,7 +547,7 @@ fn card(
     let room = width.saturating_sub(columns_of(&age) + 2);
     let id = shorten(&task.task.id, room);
     let blank = room.saturating_sub(columns_of(&id)) + 1;
-    let (what, style) = &task.headline;
+    let (what, style) = task.to_do();
     let head = format!("{mark}{id}{}{age}", " ".repeat(blank));
     let what = format!("{mark}{}", shorten(what, width.saturating_sub(1)));
     let head_style = if is_selected {
@@ -559,7 +555,7 @@ fn card(
     } else {
         Some(Style::Strong)
     };
-    [(head, head_style), (what, Some(*style))]
+    [(head, head_style), (what, Some(style))]
 }
 
 /// The lines about the selected task.

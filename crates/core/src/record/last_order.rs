@@ -2,9 +2,9 @@
 
 use super::log::EventLog;
 use super::{FoldCache, LogEvent};
-use crate::decide::{HistoryEntry, Kind, TakenBack, is_person_order};
+use crate::decide::{HistoryEntry, Kind, State, TakenBack, is_person_order};
 use crate::workflow::Workflow;
-use orch_base::Digest;
+use orch_base::{Digest, PhaseId};
 use std::sync::Arc;
 
 impl EventLog {
@@ -55,6 +55,39 @@ impl EventLog {
         }
     }
 
+    /// The phase in which a person last approved by a verdict that an order wrote, where the rules asked for no person; `None`
+    /// if an order that [`Self::last_order`] knows came later, or anything else that is no step of the rules. The state after
+    /// such a verdict does not tell it from one that lay there, so it is taken back by going back to its phase.
+    #[must_use]
+    pub fn last_approval(
+        &self,
+        workflow: &Workflow,
+        heads: &[Digest],
+        state: &State,
+    ) -> Option<PhaseId> {
+        let mut at = heads;
+        while let [only] = at {
+            let LogEvent { entry, after, .. } = self.get(only)?;
+            if is_person_order(workflow, entry) {
+                return None;
+            }
+            match entry.kind {
+                Kind::Advance if is_of_ordered_verdict(workflow, entry, state) => {
+                    return entry.from.clone();
+                }
+                Kind::Advance
+                | Kind::Rename
+                | Kind::Relate
+                | Kind::Take
+                | Kind::Verify
+                | Kind::Lapse => {}
+                _ => return None,
+            }
+            at = after;
+        }
+        None
+    }
+
     fn before(
         &self,
         event: &LogEvent,
@@ -80,4 +113,28 @@ impl EventLog {
             )),
         }
     }
+}
+
+/// Whether a step rests on a verdict of the phase that it left, which an order wrote.
+fn is_of_ordered_verdict(workflow: &Workflow, entry: &HistoryEntry, state: &State) -> bool {
+    let Some(from) = &entry.from else {
+        return false;
+    };
+    let Some(actor) = state.actor(from) else {
+        return false;
+    };
+    let produced = workflow
+        .phase(from)
+        .into_iter()
+        .flat_map(|phase| &phase.produces);
+    let mut written = produced
+        .filter_map(|name| actor.writers.get(name))
+        .flatten();
+    written.any(|written| {
+        let is_named = |digest: &Digest| {
+            let digest = digest.to_string();
+            entry.evidence.iter().any(|(_, named)| *named == digest)
+        };
+        written.by.ordered && written.files.iter().any(is_named)
+    })
 }

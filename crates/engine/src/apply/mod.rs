@@ -40,7 +40,7 @@ pub use new_id::ids_like;
 pub use new_place::PlaceWish;
 use new_place::Places;
 pub use new_result::NewResult;
-pub use orders::{Order, Orders, last_order};
+pub use orders::{Order, Orders, WayBack, last_order};
 use record_files::Records;
 pub use recover::{Recover, Recovered};
 pub use relocate::{Relocate, Relocation};

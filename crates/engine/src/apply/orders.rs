@@ -5,7 +5,7 @@ use super::authority::{Authority, OrderedStep};
 use super::new_result::{NewResult, with_results};
 use super::record_files::bytes_at;
 use crate::survey::{Error, Reader, Sight, TaskRef};
-use orch_base::{Code, Diagnostic, Hint};
+use orch_base::{Code, Diagnostic, Hint, PhaseId};
 use orch_core::decide::{
     self, ApprovalPlan, Draft, FreshResult, HistoryEntry, Kind, Objection, Recorded, Ruled, Ruling,
     RulingOrder, Stamp, State, Step, TakenBack, WHY, WrittenVerdict, initial_state,
@@ -98,6 +98,17 @@ impl Order {
             Self::Undo { reason } => reason.as_deref(),
             Self::Approve { although, .. } => although.as_deref(),
             Self::Verdict { .. } => None,
+        }
+    }
+
+    /// The way back to a phase, with the reason of this order if it has one.
+    fn as_rollback(&self, phase: &PhaseId) -> Self {
+        Self::Rollback {
+            to: Some(phase.to_string()),
+            reason: self
+                .reason()
+                .unwrap_or("the approval was taken back")
+                .to_owned(),
         }
     }
 
@@ -412,11 +423,16 @@ impl<'w> Orders<'w> {
         };
         let outcomes = advance.apply(std::slice::from_ref(task), dry_run, &|sight| {
             let state = usable_state(sight)?;
-            let undone = if matches!(order, Order::Undo { .. }) {
-                Some(last_order(self.reader, sight)?)
-            } else {
-                None
+            let way_back = match order {
+                Order::Undo { .. } => Some(last_order(self.reader, sight)?),
+                _ => None,
             };
+            let (undone, rollback) = match way_back {
+                Some(WayBack::Undo(taken)) => (Some(*taken), None),
+                Some(WayBack::Rollback(phase)) => (None, Some(order.as_rollback(&phase))),
+                None => (None, None),
+            };
+            let order = rollback.as_ref().unwrap_or(order);
             let given = OrderInputs {
                 taken: undone.as_ref(),
                 ..given
@@ -446,8 +462,16 @@ impl<'w> Orders<'w> {
     }
 }
 
-/// The last order of a task, which can be taken back. Returns an error that says why there is none.
-pub fn last_order(reader: &Reader, sight: &Sight) -> Result<TakenBack, Error> {
+/// What takes back the last order of a task.
+pub enum WayBack {
+    /// The task stands again as it stood before it.
+    Undo(Box<TakenBack>),
+    /// Going back to the phase in which a person approved by a verdict that the rules do not ask a person for.
+    Rollback(PhaseId),
+}
+
+/// How the last order of a task can be taken back. Returns an error that says why it cannot.
+pub fn last_order(reader: &Reader, sight: &Sight) -> Result<WayBack, Error> {
     let whole;
     let log = match sight.observed.log.whole() {
         Some(log) => log,
@@ -457,7 +481,15 @@ pub fn last_order(reader: &Reader, sight: &Sight) -> Result<TakenBack, Error> {
         }
     };
     let (log, _) = EventLog::parse(log);
-    let last = log.last_order(sight.workflow(), &log.heads(), &mut FoldCache::default());
+    let workflow = sight.workflow();
+    let heads = log.heads();
+    if let Some(state) = sight.state()
+        && let Some(phase) = log.last_approval(workflow, &heads, state)
+    {
+        return Ok(WayBack::Rollback(phase));
+    }
+    let last = log.last_order(workflow, &heads, &mut FoldCache::default());
+    let last = last.map(|taken| WayBack::Undo(Box::new(taken)));
     last.map_err(|why| {
         let message = format!("nothing of `{}` can be taken back: {why}", sight.task.id);
         let hint = Hint::from("see ")

@@ -4,7 +4,7 @@ use super::runs::run_line;
 use super::tasks::{
     answers_of_each, named_or_all, repository, statuses, unread_status, unread_task,
 };
-use crate::apply::last_order;
+use crate::apply::{WayBack, last_order};
 use crate::drive;
 use crate::history::stories;
 use crate::survey::{Caller, Reader, Sight, TaskRef, Workspace, unjudged};
@@ -113,7 +113,7 @@ struct LookedTask {
 pub fn waiting(workspace: &Workspace, filter: &BoardFilter) -> Result<Vec<String>, Error> {
     let (tasks, _) = named_or_all(workspace, &[])?;
     let (mut rows, _) = statuses(workspace, &tasks);
-    rows.retain(|row| row.duty.owner == Owner::Human && row.says(&filter.text));
+    rows.retain(|row| row.actor() == Owner::Human && row.says(&filter.text));
     rows.sort_by(|one, other| one.in_order(other));
     Ok(rows.into_iter().map(|row| row.task.id).collect())
 }
@@ -252,17 +252,21 @@ pub fn board(
 
 /// The order that takes back the last one, if there is one that can be taken back.
 fn undo(reader: &Reader, sight: &Sight) -> Option<PersonOrder> {
-    let taken = last_order(reader, sight).ok()?;
-    let HistoryEntry {
-        seq,
-        kind,
-        from,
-        to,
-        ..
-    } = &*taken.order;
-    let from = from.as_ref().unwrap_or(to);
-    let kind = kind.as_str();
-    let effect = format!("take back step {seq} ({kind}), from `{from}` to `{to}`");
+    let effect = match last_order(reader, sight).ok()? {
+        WayBack::Undo(taken) => {
+            let HistoryEntry {
+                seq,
+                kind,
+                from,
+                to,
+                ..
+            } = &*taken.order;
+            let from = from.as_ref().unwrap_or(to);
+            let kind = kind.as_str();
+            format!("take back step {seq} ({kind}), from `{from}` to `{to}`")
+        }
+        WayBack::Rollback(phase) => format!("take back the approval of `{phase}`"),
+    };
     Some(PersonOrder {
         choice: Choice {
             id: "undo",

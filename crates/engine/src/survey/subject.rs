@@ -91,6 +91,7 @@ impl Settings {
             system_dir: self.has_own_texts.then(|| self.config.system.as_str()),
             issue_places: issue_places(sight),
             runner: sight.runner.as_ref(),
+            has_executors: self.config.executors.names().next().is_some(),
         }
     }
 }

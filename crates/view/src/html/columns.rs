@@ -31,7 +31,7 @@ impl BoardFilter {
     /// Whether a task is not hidden.
     #[must_use]
     pub fn leaves(&self, status: &TaskStatus) -> bool {
-        let is_owner = self.owner.is_empty() || status.duty.owner.as_str() == self.owner;
+        let is_owner = self.owner.is_empty() || status.actor().as_str() == self.owner;
         is_owner && status.says(&self.text)
     }
 }
@@ -53,11 +53,11 @@ pub(super) fn heading(status: &TaskStatus, link: Option<&str>, now: Timestamp) -
 
 /// Who must act, and on what.
 pub(super) fn to_do(status: &TaskStatus) -> Markup {
-    let (what, style) = &status.headline;
+    let (what, style) = status.to_do();
     html! {
         p.card-what {
-            (owner_label(status.duty.owner)) " "
-            span class=(class(*style)) { bdi { (what) } }
+            (owner_label(status.actor())) " "
+            span class=(class(style)) { bdi { (what) } }
         }
     }
 }
@@ -134,7 +134,7 @@ impl<'a> CardSetting<'a> {
         let since = status.unmoved_since.map(|since| since.to_string());
         let is_served = matches!(self.page.links, TaskLinks::Served);
         html! {
-            li.card.trouble[is_trouble(duty)] data-task=(task.id) data-owner=(duty.owner.as_str())
+            li.card.trouble[is_trouble(duty)] data-task=(task.id) data-owner=(status.actor().as_str())
                 data-workflow=[is_served.then_some(&task.workflow)]
                 data-phase=[is_served.then_some(phase.unwrap_or(NO_PHASE))]
                 data-urgency=[is_served.then_some(status.order.urgency())]
@@ -235,9 +235,7 @@ struct Column<'a> {
 impl Column<'_> {
     /// Whether a person must act on one of its tasks.
     fn needs_person(&self) -> bool {
-        self.tasks
-            .iter()
-            .any(|task| task.duty.owner == Owner::Human)
+        self.tasks.iter().any(|task| task.actor() == Owner::Human)
     }
 }
 
@@ -256,7 +254,7 @@ fn owners(page: &BoardPage<'_>) -> Markup {
         ul.owners {
             @if page.served.is_some() { (chip(page, None, tasks.len())) }
             @for owner in [Owner::Human, Owner::Orch, Owner::Agent, Owner::Process, Owner::None] {
-                @let count = tasks.iter().filter(|task| task.duty.owner == owner).count();
+                @let count = tasks.iter().filter(|task| task.actor() == owner).count();
                 @if page.served.is_some() {
                     (chip(page, Some(owner), count))
                 } @else if count > 0 {
@@ -285,7 +283,7 @@ fn chip(page: &BoardPage<'_>, owner: Option<Owner>, count: usize) -> Markup {
 /// What can be done with the whole board of a server: to decide what waits, and to create a task.
 fn actions(page: &BoardPage<'_>, served: ServedBoard<'_>) -> Markup {
     let tasks = found(page).into_iter();
-    let waiting = tasks.filter(|task| task.duty.owner == Owner::Human).count();
+    let waiting = tasks.filter(|task| task.actor() == Owner::Human).count();
     html! {
         div.actions {
             @if served.rights.may_order() {

@@ -39,6 +39,7 @@ impl Sample {
             unmoved_since: None,
             system_dir: Some("system"),
             issue_places: Vec::new(),
+            has_executors: true,
             runner: self.runner.as_ref(),
         }
     }
