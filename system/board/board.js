@@ -35,10 +35,21 @@ function showMarked(element, text) {
 }
 const isDialogOpen = () => document.querySelector("dialog[open]") !== null;
 
+// The server takes no longer for an answer. One that never comes must not keep later ones away.
+const PATIENCE = 200_000;
+
 async function get(path) {
-  const answer = await fetch(path, { headers: { accept: "text/html" } });
+  const answer = await fetch(path, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(PATIENCE) });
   if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+// What is shown is renewed by one after the other, so that an older answer never replaces a newer one.
+let renewal = Promise.resolve();
+function inTurn(renew) {
+  const turn = renewal.then(renew);
+  renewal = turn.catch(() => {});
+  return turn;
 }
 
 // --- Cards -----------------------------------------------------------------------------------------------------------
@@ -205,15 +216,20 @@ if (isBoard) {
 
 let isStale = false;
 
-// Replaces what the page shows, and keeps what is open, how far it is scrolled, and what has the focus.
+// Texts that were typed into a form and not sent.
+const typed = () => all("dialog input, dialog textarea", main).filter((input) => input.value !== input.defaultValue);
+const inputName = (input) => `${input.form.dataset.order}/${input.name}`;
+
+// Replaces what the page shows, and keeps what is open or typed, how far it is scrolled, and what has the focus. A dialog
+// that is open is left alone, and the page is renewed when it closes.
 async function refreshPage() {
+  const page = isDialogOpen() ? null : await get(location.href);
   if (isDialogOpen()) {
     isStale = true;
     return;
   }
-  const page = await get(location.href);
-  const fresh = page.querySelector("main");
-  if (fresh === null || isDialogOpen()) return;
+  const fresh = page?.querySelector("main") ?? null;
+  if (fresh === null) return;
   // Where the task is among those that wait.
   const queues = [document.querySelector(".queue"), page.querySelector(".queue")];
   if (queues[0]?.outerHTML !== queues[1]?.outerHTML) {
@@ -221,6 +237,7 @@ async function refreshPage() {
     if (queues[1]) keys.before(document.importNode(queues[1], true));
   }
   const open = new Set(all("details[open]", main).map((details) => details.dataset.name));
+  const texts = new Map(typed().map((input) => [inputName(input), input.value]));
   const scrollers = () => all(".columns, .stack", main);
   const scrolled = scrollers().map((one) => [one.scrollLeft, one.scrollTop]);
   const focused = document.activeElement?.closest("[id]")?.id;
@@ -229,6 +246,7 @@ async function refreshPage() {
   const at = output && (isAtEnd(output) ? Infinity : output.scrollTop);
   main.replaceChildren(...document.importNode(fresh, true).childNodes);
   for (const details of all("details", main)) if (open.has(details.dataset.name)) details.open = true;
+  for (const input of all("dialog input, dialog textarea", main)) input.value = texts.get(inputName(input)) ?? input.value;
   scrollers().forEach((one, index) => { [one.scrollLeft, one.scrollTop] = scrolled[index] ?? [0, 0]; });
   const freshOutput = document.getElementById("output");
   const isSame = output !== null && freshOutput?.dataset.run === output.dataset.run;
@@ -305,7 +323,7 @@ async function ordered(order, given, said) {
     location.href = `/decide?${query}`;
     return;
   }
-  await (isBoard ? refreshCards([task]) : refreshPage());
+  await inTurn(() => isBoard ? refreshCards([task]) : refreshPage());
   tell(order === "newTask" ? `${task} was created` : what);
   if (["approve", "reject", "override", "rollback", "reopen", "confirm"].includes(order)) offerTakingBack(task);
   if (order === "newTask") cardOf(task)?.querySelector("a").focus();
@@ -346,6 +364,13 @@ function suggestId(dialog) {
   id.addEventListener("input", () => { id.dataset.own = id.value === "" ? "" : "yes"; });
 }
 
+// Also the dialog of keys keeps a page from being renewed. The event does not bubble.
+document.addEventListener("close", () => {
+  if (!isStale) return;
+  isStale = false;
+  inTurn(refreshPage).catch(lost);
+}, true);
+
 // Shows what needs the script, in a page that has just been loaded or replaced.
 function begin() {
   all(".orders, .other-orders", main).forEach((one) => { one.hidden = false; });
@@ -359,11 +384,6 @@ function begin() {
     });
     if (button.id === "new") suggestId(dialog);
     dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", () => {
-      if (!isStale) return;
-      isStale = false;
-      refreshPage().catch(lost);
-    });
     dialog.addEventListener("keydown", (event) => {
       const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
       if (isSent) dialog.querySelector("form").requestSubmit(dialog.querySelector(".primary"));
@@ -484,26 +504,26 @@ function lost(error) {
   if (body.dataset.live !== "out") tell(`Not up to date: ${error.message}`);
 }
 
-// Several events about a task come together.
+// Several events about a task come together, as do those that come while the page is renewed.
 function later() {
-  timer ??= setTimeout(async () => {
-    const [tasks, isWhole] = [[...changed], isReset || changed.size > 40];
-    changed.clear();
-    isReset = false;
+  // All branches are read for an overview.
+  timer ??= setTimeout(() => inTurn(renew).catch(lost).finally(() => {
     timer = null;
-    try {
-      if (!isBoard) {
-        if (isOverview || isWhole || tasks.includes(ownTask)) await refreshPage();
-      } else if (isWhole) {
-        await refreshCards();
-      } else if (tasks.length > 0) {
-        await refreshCards(tasks);
-      }
-    } catch (error) {
-      lost(error);
-    }
-    // All branches are read for an overview.
-  }, isOverview ? 1000 : 60);
+    if (isReset || changed.size > 0) later();
+  }), isOverview ? 1000 : 60);
+}
+
+async function renew() {
+  const [tasks, isWhole] = [[...changed], isReset || changed.size > 40];
+  changed.clear();
+  isReset = false;
+  if (!isBoard) {
+    if (isOverview || isWhole || tasks.includes(ownTask)) await refreshPage();
+  } else if (isWhole) {
+    await refreshCards();
+  } else if (tasks.length > 0) {
+    await refreshCards(tasks);
+  }
 }
 
 // A server that was started again knows no browser.

@@ -1,6 +1,7 @@
 // Drives the live board in a headless Chromium: what a person sees and does, and who is refused.
 //
-// Needs ORCH (the program) and CHROMIUM. SHOTS names a directory for screenshots.
+// Needs ORCH (the program) and CHROMIUM. SHOTS names a directory for screenshots. Words choose the stories whose names
+// contain one of them. A story that fails prints what its pages show and what the servers have said.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -37,19 +38,26 @@ orch("new", "team/t-2", "--title", "Rotate the keys <script>alert(1)</script>", 
 orch("new", "t-3", "--title", "An earlier decision", "--quiet");
 write("tasks/t-3/planning/plan.json", "{\n  \"title\": 3\n}\n");
 
+/** What a server says, from its start on. */
+const servers = [];
+function heard(server) {
+  const said = { text: "" };
+  for (const stream of [server.stdout, server.stderr]) stream.on("data", (data) => { said.text += data; });
+  servers.push(said);
+  return said;
+}
+
 async function serve(options = [], listen = "127.0.0.1:0") {
   // A person starts it: the token of a person has only the rights of whoever did, and a program has none.
   const typed = ["exec", process.env.ORCH, "serve", "--listen", listen, ...options].join(" ");
   const server = spawn("script", ["-qfec", typed, "/dev/null"], { cwd: root, env: { ...env, SHELL: "/bin/sh" } });
-  let said = "";
-  server.stderr.on("data", (data) => { said += data; });
+  const said = heard(server);
   const url = await new Promise((found, failed) => {
-    server.stdout.on("data", (data) => {
-      said += data;
-      const url = said.match(/^http:\S+(?=\s)/m);
+    server.stdout.on("data", () => {
+      const url = said.text.match(/^http:\S+(?=\s)/m);
       if (url) found(url[0]);
     });
-    server.once("exit", () => failed(new Error(`orch serve ended: ${said}`)));
+    server.once("exit", () => failed(new Error(`orch serve ended: ${said.text}`)));
   });
   return { server, url, address: new URL(url).origin };
 }
@@ -59,10 +67,9 @@ const tokens = JSON.parse(readFileSync(join(root, ".git/orch/serve.json"), "utf8
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
 
 /** A page that is signed in; what it complains about fails the test. */
-async function open(options = {}, { token = tokens.person, address = main.address } = {}) {
+async function open(options = {}, { token = tokens.person, address = main.address, patience = 60_000 } = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  // A build for tests takes a while to look at a thousand tasks.
-  context.setDefaultTimeout(180_000);
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
@@ -98,6 +105,39 @@ function ask(method, path, headers) {
   });
 }
 
+/** Holds the first answer that the page gets for itself and that contains `text`; once `came`, until `release()`. */
+async function hold(page, text) {
+  let isHeld = false;
+  let come;
+  let release;
+  const came = new Promise((done) => { come = done; });
+  const released = new Promise((done) => { release = done; });
+  await page.route((url) => url.pathname.startsWith("/tasks/"), async (route) => {
+    const response = await route.fetch();
+    if (!isHeld && (await response.text()).includes(text)) {
+      isHeld = true;
+      come();
+      await released;
+    }
+    await route.fulfill({ response });
+  });
+  return {
+    came,
+    async release() {
+      release();
+      // The page takes it.
+      await page.waitForTimeout(500);
+    },
+  };
+}
+
+/** Opens the dialog of an order, which may be among those that are folded. */
+async function order(page, name) {
+  const button = page.locator(`.order[data-order="${name}"]`).last();
+  if (!await button.isVisible()) await page.locator(".other-orders summary").click();
+  await button.click();
+}
+
 const column = (page, phase) => page.locator(`[data-phase="${phase}"]`).locator(".card .id");
 const tests = {
   async "cards move while an artifact is written, without a shift of the layout"() {
@@ -127,9 +167,7 @@ const tests = {
     await page.waitForSelector('body[data-live="yes"]');
     write("tasks/team/t-2/planning/plan.json", "{");
     await page.getByText("planning/plan.json:1:2").first().waitFor();
-    const button = page.getByRole("button", { name: "override" });
-    if (!await button.isVisible()) await page.locator(".other-orders summary").click();
-    await button.click();
+    await order(page, "override");
     const dialog = page.locator("dialog[open]");
     await isAccessible(page, "the dialog");
     await shot(page, "dialog");
@@ -139,6 +177,58 @@ const tests = {
     await dialog.getByRole("button", { name: "override" }).click();
     await page.locator(".phase-name", { hasText: "plan_review" }).waitFor();
     assert.match(orch("log", "team/t-2"), /override[^]*reviewed on paper\n +by Ann \(human\)/);
+    return page;
+  },
+
+  async "news that comes while a dialog opens is shown when it closes, and what was typed stays"() {
+    orch("new", "n-1", "--title", "News", "--quiet");
+    const page = await open();
+    await page.goto(`${main.address}/tasks/n-1`);
+    await page.waitForSelector('body[data-live="yes"]');
+    write("tasks/n-1/planning/plan.json", "{}");
+    await page.getByText("planning/plan.json:1:1").first().waitFor();
+    // The page is renewed when it begins to listen, and for the change.
+    await page.waitForTimeout(1500);
+    const answer = await hold(page, "planning/plan.json:1:2");
+    write("tasks/n-1/planning/plan.json", "{");
+    await answer.came;
+    await order(page, "override");
+    const dialog = page.locator("dialog[open]");
+    await dialog.locator("textarea").fill("read on paper");
+    await answer.release();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("planning/plan.json:1:2").first().waitFor();
+    await order(page, "override");
+    assert.equal(await dialog.locator("textarea").inputValue(), "read on paper");
+    await dialog.getByRole("button", { name: "override" }).click();
+    await page.locator(".phase-name", { hasText: "plan_review" }).waitFor();
+    await order(page, "override");
+    assert.equal(await dialog.locator("textarea").inputValue(), "", "what was sent is not offered again");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    // The dialog of keys keeps the page as it is, too.
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    write("tasks/n-1/planning/plan.json", "{}");
+    await page.waitForTimeout(2000);
+    await page.keyboard.press("Escape");
+    await page.getByText("planning/plan.json:1:1").first().waitFor();
+    return page;
+  },
+
+  async "an answer that comes late does not replace a newer one"() {
+    orch("new", "n-2", "--title", "Late", "--quiet");
+    const page = await open();
+    await page.goto(`${main.address}/tasks/n-2`);
+    await page.waitForSelector('body[data-live="yes"]');
+    const answer = await hold(page, "planning/plan.json:1:2");
+    write("tasks/n-2/planning/plan.json", "{");
+    await answer.came;
+    write("tasks/n-2/planning/plan.json", "{}");
+    // A page that does not wait for the first answer shows the second one now.
+    await page.waitForTimeout(2000);
+    await answer.release();
+    await page.getByText("planning/plan.json:1:1").first().waitFor();
+    assert.equal(await page.getByText("planning/plan.json:1:2").count(), 0);
     return page;
   },
 
@@ -209,8 +299,7 @@ const tests = {
     for (const id of ["d-1", "d-2", "d-3"]) {
       await column(page, "plan_review").filter({ hasText: id }).waitFor();
       await page.goto(`${main.address}/tasks/${id}`);
-      await page.locator(".other-orders summary").click();
-      await page.getByRole("button", { name: "override" }).last().click();
+      await order(page, "override");
       const dialog = page.locator("dialog[open]");
       await dialog.locator("textarea").fill("to decide");
       await dialog.locator("select").selectOption('"accept"');
@@ -249,7 +338,7 @@ const tests = {
     await page.locator("dialog[open] textarea").first().fill("not yet");
     await page.keyboard.press("Control+Enter");
     await page.waitForURL((url) => url.href !== first);
-    assert.match(orch("log", decodeURIComponent(first.split("/").pop())), /accepted[^]*undo[^]*not yet/);
+    assert.match(orch("log", decodeURIComponent(first.split("/").pop())), /not yet[^]*undo[^]*accepted/);
     return page;
   },
 
@@ -273,7 +362,7 @@ const tests = {
     const page = await open();
     await page.goto(`${main.address}/tasks/t-3`);
     await page.waitForSelector('body[data-live="yes"]');
-    await page.getByRole("button", { name: "override" }).click();
+    await order(page, "override");
     const dialog = page.locator("dialog[open]");
     await dialog.locator("textarea").fill("it is old");
     write("tasks/t-3/planning/plan.json", "{}");
@@ -341,10 +430,9 @@ const tests = {
 
   async "a server that no person started says that it takes no orders"() {
     const server = spawn(process.env.ORCH, ["serve", "--listen", "127.0.0.1:0"], { cwd: root, env });
-    let said = "";
-    const address = await new Promise((found) => server.stdout.on("data", (data) => {
-      said += data;
-      const url = said.match(/^http:\S+(?=\s)/m);
+    const said = heard(server);
+    const address = await new Promise((found) => server.stdout.on("data", () => {
+      const url = said.text.match(/^http:\S+(?=\s)/m);
       if (url) found(new URL(url[0]).origin);
     }));
     const page = await open({}, { address });
@@ -404,8 +492,9 @@ const tests = {
 
   async "a thousand tasks stay usable"() {
     for (let number = 0; number < 1000; number += 1) plan(`many/t-${String(number).padStart(4, "0")}`, `Part ${number}.`);
-    const page = await open();
-    await page.waitForFunction(() => document.querySelectorAll(".card").length > 1000, null, { timeout: 120_000 });
+    // A build for tests takes a while to look at them.
+    const page = await open({}, { patience: 180_000 });
+    await page.waitForFunction(() => document.querySelectorAll(".card").length > 1000);
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     assert.ok(height < 1500, `the page is ${height} px high`);
     await page.locator("#search").fill("t-0999");
@@ -416,9 +505,30 @@ const tests = {
   },
 };
 
+/** What every page shows, and what the servers have said, so that a failure is understood from a log alone. */
+async function tellAll() {
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const shown = await page.evaluate(() => {
+      const text = (selector) => {
+        const found = document.querySelector(selector);
+        return found?.checkVisibility() ? found.innerText.trim().replace(/\s*\n\s*/g, "\n") : "";
+      };
+      return {
+        dialog: text("dialog[open]"), live: `${document.body.dataset.live}: ${text("#live")}`, told: text("#told"),
+        notice: text(".notice"), main: text("main").slice(0, 3000),
+      };
+    }).catch((error) => ({ nothing: error.message }));
+    console.log(`--- ${page.url().replace(/token=.*/, "token=…")}`);
+    for (const [where, text] of Object.entries(shown)) console.log(`[${where}] ${text}`);
+    for (const complaint of page.complaints ?? []) console.log(`[console] ${complaint}`);
+  }
+  for (const { text } of servers) console.log(`--- a server\n${text.replace(/token=\S+/g, "token=…").slice(-3000)}`);
+}
+
 let failed = 0;
+const chosen = process.argv.slice(2);
 for (const [name, test] of Object.entries(tests)) {
-  if (process.argv[2] && !name.includes(process.argv[2])) continue;
+  if (chosen.length > 0 && !chosen.some((word) => name.includes(word))) continue;
   try {
     const page = await test();
     if (page) {
@@ -429,6 +539,10 @@ for (const [name, test] of Object.entries(tests)) {
   } catch (error) {
     failed += 1;
     console.log(`FAILED  ${name}\n${error.stack}`);
+    const page = browser.contexts().at(-1)?.pages().at(-1);
+    if (page) await shot(page, `failed-${failed}`).catch(() => {});
+    await tellAll();
+    for (const context of browser.contexts()) await context.close();
   }
 }
 await browser.close();

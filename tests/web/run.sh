@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The board in a headless browser. Installs what the driver needs below target/web, and is skipped where it cannot.
+# The board in a headless browser; words choose stories. Installs what the driver needs below target/web, and is skipped where it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -17,4 +17,4 @@ mkdir -p "$place"
 cp tests/web/package.json "$place/"
 npm install --prefix "$place" --no-audit --no-fund --loglevel=error >&2 || skip "npm cannot install the driver"
 cp tests/web/board.mjs "$place/"
-ORCH=${ORCH:-$PWD/target/debug/orch} CHROMIUM="$browser" node "$place/board.mjs"
+ORCH=${ORCH:-$PWD/target/debug/orch} CHROMIUM="$browser" node "$place/board.mjs" "$@"

@@ -3,6 +3,8 @@
 use super::client::Server;
 use crate::harness::{World, eventually, executable, started};
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn the_board_and_its_assets_are_behind_the_gate_and_come_from_the_binary() {
@@ -489,4 +491,38 @@ fn a_person_has_a_button_for_each_order_and_nobody_else_has_one() {
         (0, true),
         "{shown}"
     );
+}
+
+#[test]
+fn orders_rest_on_what_a_page_shows_although_the_task_changes_while_it_is_made() {
+    let world = started("planning");
+    let server = Server::start(&world, &["--no-watch"]);
+    let path = "tasks/t/planning/plan.json";
+    world.write(path, "");
+    let change = |text: &str| {
+        world.write("next.json", text);
+        fs::rename(world.path("next.json"), world.path(path)).expect("renamed");
+    };
+    let tag = |text: &str| {
+        change(text);
+        let answer = server.get("tasks/t");
+        answer.header("etag").expect("a tag").replace('"', "&quot;")
+    };
+    let tags = ["{}", "{"].map(tag);
+    for after in (0..40).step_by(3) {
+        change("{}");
+        let page = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(after));
+                change("{");
+            });
+            let page = server.send("GET", "/tasks/t", &server.person, &[], "");
+            page.body
+        });
+        let shown = &tags[usize::from(page.contains("planning/plan.json:1:2"))];
+        assert!(
+            page.contains(&format!("data-tag=\"{shown}\"")),
+            "changed after {after} ms: {page}"
+        );
+    }
 }

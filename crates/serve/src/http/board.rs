@@ -6,7 +6,7 @@ use super::orders::{new_task, orders_of};
 use super::rights::rights;
 use super::service::Service;
 use orch_base::{Code, Error};
-use orch_engine::gather::{self, TaskFilter, WantedPages};
+use orch_engine::gather::{self, STATUS_CACHE, TaskFilter, WantedPages};
 use orch_engine::survey::{Caller, Workspace};
 use orch_view::html::{
     BoardFilter, Rights, ServedBoard, ServedTask, TaskLinks, TaskPage, served_board, served_cards,
@@ -24,6 +24,16 @@ pub(super) struct PageMaker<'s> {
     pub caller: Caller,
     /// Which tasks the asker wants to see.
     pub filter: BoardFilter,
+}
+
+/// How often the page of a task that changes is made again.
+const MADE_AGAIN: usize = 3;
+
+/// The repository as it is now, with what is known of earlier looks. Returns an error if it cannot be read.
+pub(super) fn workspace(service: &Service) -> Result<Workspace, Error> {
+    let mut workspace = service.runner.workspace()?;
+    workspace.know_looks(STATUS_CACHE);
+    Ok(workspace)
 }
 
 impl PageMaker<'_> {
@@ -86,16 +96,30 @@ impl PageMaker<'_> {
         })
     }
 
-    /// The page of a task. Returns an error if there is no such task, or it cannot be read.
-    pub(super) fn task(self, name: &str) -> Result<String, Error> {
+    /// The page of a task. It is made again if the task has changed meanwhile, so that its orders rest on what it shows.
+    /// Returns an error if there is no such task, or it cannot be read.
+    pub(super) fn task(mut self, name: &str) -> Result<String, Error> {
+        if !self.rights().may_write {
+            return self.task_with(name, "");
+        }
+        // First, so that an order never rests on something newer than what the page shows.
+        let mut tag = self.service.tag_of(name, &self.caller)?;
+        for _ in 0..MADE_AGAIN {
+            let page = self.task_with(name, &tag)?;
+            let after = self.service.tag_of(name, &self.caller)?;
+            if after == tag {
+                return Ok(page);
+            }
+            tag = after;
+            self.workspace = workspace(self.service)?;
+        }
+        self.task_with(name, &tag)
+    }
+
+    /// The page of a task, whose orders rest on the state with this tag.
+    fn task_with(&self, name: &str, tag: &str) -> Result<String, Error> {
         let unknown = || Error::new(Code::UnknownTask, format!("there is no task `{name}`"));
         let rights = self.rights();
-        // First, so that an order never rests on something newer than what the page shows.
-        let tag = if rights.may_write {
-            self.service.tag_of(name, &self.caller)?
-        } else {
-            String::new()
-        };
         let tasks = self.workspace.finder().tasks()?;
         let task = tasks
             .into_iter()
@@ -138,7 +162,7 @@ impl PageMaker<'_> {
             repository: &gathered.status.repository,
             sheet: &sheet,
             orders: &orders,
-            tag: &tag,
+            tag,
             output: page.run.map(|_| output.as_str()),
             rights: &rights,
             filter: &self.filter,

@@ -3,7 +3,7 @@
 //! Pages are behind the gate, as everything else is, so each has the policy that forbids inline scripts and styles.
 //! They show what the API answers, and their orders are requests of the API.
 
-use super::board::PageMaker;
+use super::board::{PageMaker, workspace};
 use super::gate::{Asker, is_reading};
 use super::problem::{ShownError, problem};
 use super::request;
@@ -18,7 +18,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use orch_base::{Code, Error};
 use orch_core::workflow::System;
-use orch_engine::gather::STATUS_CACHE;
 use orch_view::html::{self, ASSETS, BoardFilter};
 use std::sync::Arc;
 
@@ -211,8 +210,7 @@ async fn made(
     let filter = BoardFilter::of(request::query(request.uri())?);
     drop(request);
     let work = move |service: &Service| {
-        let mut workspace = service.runner.workspace()?;
-        workspace.know_looks(STATUS_CACHE);
+        let workspace = workspace(service)?;
         let caller = service.caller(&asker);
         make(PageMaker {
             service,
