@@ -35,13 +35,14 @@ fn a_person_sees_what_is_decided_and_writes_the_verdict() {
         "[plan_review]",
         "what: Version 1.",
         "expected boolean",
+        "an issue looks so: {\"id\":",
         "the verdict is kept in",
         "orch review t",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let draft = world.read("../opened");
-    assert!(draft.contains("\"ok\": \"TODO"), "{draft}");
+    assert!(draft.contains("\"ok\": true"), "{draft}");
     assert!(!world.path(file).exists());
     assert_eq!(world.git(&["status", "--short"]), "");
 
@@ -92,13 +93,29 @@ fn a_person_sees_what_is_decided_and_writes_the_verdict() {
         .says("login.rs:1: blocking: No test.");
     world.orch(&["audit", "--strict"]).succeeds();
 
-    // An untouched draft decides nothing and is not kept.
+    // A verdict that nobody has changed decides nothing unless the person says so, and is not kept.
     world.patch("t", 2);
     world.orch(&["next", "t"]).succeeds();
     let mut command = world.orch_command(&["review", "t"]);
     command.env("EDITOR", "true");
     let mut idle = Terminal::start(command);
+    idle.shows("nothing was changed: give this verdict?");
+    idle.types("n\n");
     assert_eq!(idle.ends(), Some(3), "{}", idle.shown());
     assert!(!world.path(".git/orch/review-t-code_review.json").exists());
     assert_eq!(world.phase("t"), "review");
+    let mut command = world.orch_command(&["review", "t"]);
+    command.env("EDITOR", "true");
+    let mut meant = Terminal::start(command);
+    meant.shows("nothing was changed: give this verdict?");
+    meant.types("y\n");
+    assert_eq!(meant.ends(), Some(0), "{}", meant.shown());
+    assert_eq!(world.phase("t"), "test");
+
+    // An approval in a phase of agents is taken back by going back to it, and can be given again.
+    world.orch(&["undo", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "review");
+    world.orch(&["approve", "t"]).succeeds();
+    assert_eq!(world.phase("t"), "test");
+    world.orch(&["audit", "--strict"]).succeeds();
 }

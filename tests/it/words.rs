@@ -161,7 +161,7 @@ fn the_board_is_shown_on_a_terminal() {
     let mut terminal = Terminal::start(command);
     terminal.shows("planning 1");
     terminal.types("\r");
-    terminal.shows("nearest rule");
+    terminal.shows("orch: move to plan_review");
     terminal.types("\u{1b}[B\u{1b}n");
     // The order is a command of its own, with all that it prints.
     terminal.shows("$ orch next t");

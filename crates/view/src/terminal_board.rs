@@ -114,7 +114,7 @@ const BELOW: usize = 4;
 /// How many tasks a page has.
 const PAGE: usize = 5;
 
-const KEYS: &str = "enter open · a approve · r reject · n next · / filter · ? keys · q quit";
+const KEYS: &str = "enter open · a approve · r reject · u undo · / filter · ? keys · q quit";
 
 const HELP: &str = "\
 Keys
@@ -125,11 +125,13 @@ Keys
   a                  approve it (asks first)
   r                  reject it (asks why)
   n                  take the step that is due
+  u                  undo the last order
+  e                  explain why it is where it is
   /                  show only tasks that contain a text; escape shows all again
   q, Ctrl-C          end
 
-The board is renewed by itself. Orders are those of `orch approve`, `orch reject` and
-`orch next`, with what they print.
+The board is renewed by itself. Orders are commands such as `orch approve`,
+with what they print.
 ";
 
 impl TerminalBoard {
@@ -223,6 +225,8 @@ impl TerminalBoard {
         match key {
             BoardKey::Enter => return BoardWish::Task(task),
             BoardKey::Letter('n') => return command(&["next", &task]),
+            BoardKey::Letter('u') => return command(&["undo", &task]),
+            BoardKey::Letter('e') => return command(&["explain", &task]),
             BoardKey::Letter('a') => self.mode = BoardMode::Approve { task },
             BoardKey::Letter('r') => {
                 let text = String::new();
@@ -288,7 +292,7 @@ impl TerminalBoard {
             BoardKey::PageDown | BoardKey::Letter(' ') => top += page,
             BoardKey::Home => top = 0,
             BoardKey::End => top = last,
-            BoardKey::Letter('a' | 'r' | 'n') => {
+            BoardKey::Letter('a' | 'r' | 'n' | 'u' | 'e') => {
                 self.mode = BoardMode::Cards;
                 return self.press_for_selected(key);
             }
@@ -580,7 +584,8 @@ fn task_lines(id: &str, lines: &[String], top: usize, form: &BoardForm) -> Vec<S
         String::new()
     };
     shown.push(form.paint.paint(Style::Dim, &more));
-    let keys = format!("{id} · escape back · j k scroll · a approve · r reject · n next");
+    let keys =
+        format!("{id} · escape back · j k scroll · a approve · r reject · u undo · e explain");
     shown.push(form.paint.paint(Style::Dim, &shorten(&keys, form.width)));
     shown
 }

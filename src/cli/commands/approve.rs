@@ -3,7 +3,9 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report::{self, OrderGiven};
 use super::verify::{self, WayVerified};
-use orch_engine::apply::Order;
+use orch_engine::apply::{Order, Writer};
+use orch_engine::drive;
+use orch_engine::survey::TaskRef;
 
 /// Approve a task that waits for a verdict, so that it moves on.
 ///
@@ -54,6 +56,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     writer
         .authority()
         .refuse_agent(&["orch", "approve", task.id.as_str(), "--to", to])?;
+    refuse_closed_way(&writer, &task, args.reason.as_deref(), to)?;
     match verify::on_the_way(&writer, &task, to, context, ui)? {
         WayVerified::Passed(results) => {
             let given = OrderGiven {
@@ -68,4 +71,28 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             Ok(exit)
         }
     }
+}
+
+/// Returns an error if the way to the first phase that asks for a verification is not open, so that no test runs in vain.
+fn refuse_closed_way(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    although: Option<&str>,
+    to: &str,
+) -> Result<(), Failure> {
+    let ahead = drive::verifications_before(writer, task, to)?;
+    let sight = writer.workspace.look(task)?;
+    let Some(first) = ahead
+        .first
+        .filter(|first| sight.decision.phase.as_ref() != Some(first))
+    else {
+        return Ok(());
+    };
+    let until_tests = Order::Approve {
+        to: Some(first.to_string()),
+        objections: Vec::new(),
+        although: although.map(str::to_owned),
+    };
+    writer.orders().give(task, &until_tests, true)?;
+    Ok(())
 }

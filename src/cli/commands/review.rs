@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// Review a task at a terminal: see what is decided, and write the verdict in your editor.
 ///
-/// Shows what `orch show` shows. Then an editor opens the verdict that the phase asks for, as `orch draft` writes it: what
-/// is judged is filled in, and every text begins with TODO. The editor is that of `VISUAL` or `EDITOR`, or the one that git
-/// uses. A verdict that its schema does not accept is told with the lines, and can be edited again. When it is accepted, the
-/// file, the verdict and the transition are one commit, as with `orch approve` and `orch reject`.
+/// Shows what `orch show` shows. Then an editor opens the verdict by which `orch approve` would let the task continue, to be
+/// changed: what is judged is filled in. Left as it is, it decides nothing unless you say so. The editor is that of git:
+/// `GIT_EDITOR`, `core.editor`, `VISUAL` or `EDITOR`. A verdict that its schema does not accept is told with the lines, and
+/// can be edited again. When it is accepted, the file, the verdict and the transition are one commit, as with `orch approve`
+/// and `orch reject`.
 ///
 /// A verdict that decides nothing yet is kept in `.git/orch`, and the next `orch review` continues it.
 ///
@@ -146,8 +147,13 @@ impl Review<'_> {
             .writer
             .drafts()
             .of(self.task, Some(self.artifact.as_str()))?;
-        let begun = self.begun(&draft.text);
-        if begun != draft.text {
+        if let Some(issue) = example_of_issue(&draft.text) {
+            self.ui.status(&format!("an issue looks so: {issue}"));
+        }
+        let approval = self.writer.orders().approval_text(self.task)?;
+        let prefilled = approval.unwrap_or(draft.text);
+        let begun = self.begun(&prefilled);
+        if begun != prefilled {
             self.ui
                 .status(&format!("continues {}", self.file.display()));
         }
@@ -157,9 +163,13 @@ impl Review<'_> {
                 .context
                 .edited(&self.file)
                 .inspect_err(|_| self.tell_kept())?;
-            if text == draft.text {
-                drop(std::fs::remove_file(&self.file));
-                self.ui.status("nothing was written, so nothing is decided");
+            if text == begun && !self.is_meant(&text)? {
+                if text == prefilled {
+                    drop(std::fs::remove_file(&self.file));
+                } else {
+                    self.tell_kept();
+                }
+                self.ui.status("nothing was changed, so nothing is decided");
                 return Ok(None);
             }
             let problems = self.problems(&text)?;
@@ -187,6 +197,17 @@ impl Review<'_> {
         }
     }
 
+    /// Whether a verdict that nobody has changed is given as it is, if it can be.
+    fn is_meant(&self, text: &str) -> Result<bool, Failure> {
+        if !self.problems(text)?.is_empty() {
+            return Ok(false);
+        }
+        let answer = self
+            .ui
+            .ask("nothing was changed: give this verdict? [y/N] ");
+        Ok(answer.is_some_and(|answer| answer.to_lowercase().starts_with('y')))
+    }
+
     fn problems(&self, text: &str) -> Result<Vec<Diagnostic>, Failure> {
         let drafts = self.writer.drafts();
         let mut problems = drafts.problems(self.task, self.artifact.as_str(), text)?;
@@ -203,6 +224,12 @@ impl Review<'_> {
             ));
         }
     }
+}
+
+/// The first issue of a draft, on one line.
+fn example_of_issue(draft: &str) -> Option<String> {
+    let draft: Value = serde_json::from_str(draft).ok()?;
+    Some(draft.get("issues")?.get(0)?.to_string())
 }
 
 fn shown(file: &Path) -> String {

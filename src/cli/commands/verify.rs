@@ -215,12 +215,12 @@ pub(super) fn on_the_way(
     context: &Context,
     ui: &Ui,
 ) -> Result<WayVerified, Failure> {
-    let names = drive::verifications_before(writer, task, to)?;
-    if names.is_empty() {
+    let ahead = drive::verifications_before(writer, task, to)?;
+    if ahead.names.is_empty() {
         return Ok(WayVerified::Passed(Vec::new()));
     }
     threads::require(threads::FEW)?;
-    let plan = drive::plan_verifications(writer, Some(task), &names, false)?;
+    let plan = drive::plan_verifications(writer, Some(task), &ahead.names, false)?;
     let mut answer = Verifications {
         repository: writer.workspace.reader().repository()?,
         task: Some(task.id.to_string()),

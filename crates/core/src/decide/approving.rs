@@ -5,6 +5,7 @@
 
 use super::evaluate::yielded;
 use super::order::{current, named_phase, refused};
+use super::ruling::what_to_do;
 use super::{
     Detail, DetailStep, Direction, Draft, Facts, Recorded, ResultFile, RulingOrder, Stamp, State,
     Step, Transition, VerifiedFact, apply, detailed, direction, evaluate, rule_on,
@@ -271,7 +272,11 @@ impl<'a> ApprovalWalk<'a> {
             decision.reason
         );
         let task = self.facts.task.as_str();
-        let hint = Hint::from("approve what is there: ").command(&["orch", "approve", task]);
+        let hint = if self.is_said {
+            Hint::from("approve what is there: ").command(&["orch", "approve", task])
+        } else {
+            what_to_do(&decision, task)
+        };
         refused(Code::NothingToApply, message, hint)
     }
 }

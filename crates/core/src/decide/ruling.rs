@@ -636,7 +636,7 @@ impl Rulings<'_> {
                 "--reason",
                 WHY,
             ]),
-            None => Hint::run(&["orch", "explain", task]),
+            None => what_to_do(&decision, task),
         };
         nothing_to(order, &decision.reason, hint)
     }
@@ -681,6 +681,15 @@ enum Choices {
 pub fn is_verdict(artifact: &Artifact) -> bool {
     let schema = artifact.schema.as_ref().and_then(SchemaText::value);
     schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
+}
+
+/// What a person may do next by a decision; or else to ask why.
+pub(super) fn what_to_do(decision: &Decision, task: &str) -> Hint {
+    let first = decision.options.first();
+    first.map_or_else(
+        || Hint::run(&["orch", "explain", task]),
+        |option| Hint::run(&option.argv),
+    )
 }
 
 /// The refusal of a decision that would lead nowhere.

@@ -394,6 +394,29 @@ impl<'w> Orders<'w> {
         Self { results, ..self }
     }
 
+    /// The text of the verdict by which an approval lets a task continue now; `None` if none has to be written, or the way is
+    /// closed. Returns an error if the task cannot be read.
+    pub fn approval_text(&self, task: &TaskRef) -> Result<Option<String>, Error> {
+        let sight = self.reader.look(task)?;
+        let stamp = self.authority.stamp();
+        let order = Order::Approve {
+            to: None,
+            objections: Vec::new(),
+            although: None,
+        };
+        let given = OrderInputs {
+            taken: None,
+            results: &[],
+            ran_by: &stamp,
+            is_trial: true,
+        };
+        let drafts = order.drafts(&sight, &stamp, &given);
+        Ok(drafts
+            .ok()
+            .and_then(|mut drafts| drafts.pop())
+            .map(|draft| draft.text))
+    }
+
     /// Executes an order; with `dry_run` nothing is written, and anyone may ask. Returns an error if the
     /// caller may not give the order, or if it is refused or cannot be committed now.
     pub fn give(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {

@@ -14,7 +14,7 @@ use crate::verify::{
     VerifyAttempt, VerifyOutcome, VerifyPlace, VerifyRequest, VerifyWatch, cache_directory,
     cached_checkouts, checkouts_directory, remove_cached_checkouts, variables_read, verify,
 };
-use orch_base::{Code, Digest, Hint, Patterns, TaskId, VerificationName};
+use orch_base::{Code, Digest, Hint, Patterns, PhaseId, TaskId, VerificationName};
 use orch_core::config::Config;
 use orch_core::decide::{FreshResult, WantedCode, WayStage, planned_paths, wanted_code};
 use orch_core::verification::{
@@ -246,37 +246,53 @@ impl VerifyPlan {
     }
 }
 
+/// The verifications that phases before a later one ask for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerificationsAhead {
+    /// Their names.
+    pub names: Vec<VerificationName>,
+    /// The first of these phases.
+    pub first: Option<PhaseId>,
+}
+
 /// The verifications that the phases before this one ask for, from the phase of the task on. None if no such phase lies
 /// ahead. Returns an error if the task cannot be read.
 pub fn verifications_before(
     writer: &Writer<'_>,
     task: &TaskRef,
     to: &str,
-) -> Result<Vec<VerificationName>, Error> {
+) -> Result<VerificationsAhead, Error> {
     let sight = writer.workspace.look(task)?;
     sight.require_tracked()?;
     let workflow = sight.workflow();
     let facts = &sight.observed.facts;
+    let none = VerificationsAhead::default();
     let Some(end) = workflow.phase_named(to) else {
-        return Ok(Vec::new());
+        return Ok(none);
     };
-    let mut names = Vec::new();
+    let mut found = VerificationsAhead::default();
     for stop in &sight.decision.way {
         if matches!(stop.stage, WayStage::Passed | WayStage::Waived) {
             continue;
         }
         if stop.phase == end.id {
-            return Ok(names);
+            return Ok(found);
         }
         let phase = workflow.phase(&stop.phase);
         let asked = phase.into_iter().flat_map(|phase| &phase.verifies);
-        names.extend(asked.filter(|name| facts.defines(name)).cloned());
+        let before = found.names.len();
+        found
+            .names
+            .extend(asked.filter(|name| facts.defines(name)).cloned());
+        if found.first.is_none() && found.names.len() > before {
+            found.first = Some(stop.phase.clone());
+        }
     }
-    Ok(Vec::new())
+    Ok(none)
 }
 
-/// Runs one verification of a plan, and records its result if it is that of a task and the options do not say otherwise. If another process has to be waited for,
-/// what runs is planned anew afterwards. Returns an error if a person has to trust it first, if the code has changed by the
+/// Runs one verification of a plan, and records its result if it is that of a task and the options do not say otherwise. If
+/// another process has to be waited for, what runs is planned anew afterwards. Returns an error if a person has to trust it first, if the code has changed by the
 /// time it ended, or if its result cannot be recorded.
 pub fn verify_wanted(
     writer: &Writer<'_>,

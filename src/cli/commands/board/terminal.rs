@@ -6,8 +6,8 @@ use super::BoardArgs;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::ui::WholeScreen;
 use orch_base::{Code, Hint};
-use orch_engine::gather::{self, WantedPages};
-use orch_view::{BoardForm, BoardWish, Log, Status, TerminalBoard};
+use orch_engine::gather;
+use orch_view::{BoardForm, BoardWish, SheetForm, Status, TerminalBoard};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -95,28 +95,17 @@ fn tasks(args: &BoardArgs, context: &Context) -> Result<Status, Failure> {
     status::of_tasks(&args.tasks, &workspace)
 }
 
-/// The text about a task: why it is where it is, and its steps.
+/// The text about a task: all that is decided about it.
 fn about(task: &str, context: &Context, form: &BoardForm) -> Result<String, Failure> {
     let workspace = context.bare_workspace()?;
     let found = workspace.finder().task(task)?;
-    let gathered = gather::board(
-        &context.caller,
-        &workspace,
-        std::slice::from_ref(&found),
-        Vec::new(),
-        WantedPages::All,
-    )?;
-    let mut text = String::new();
-    for detail in gathered.details {
-        text.push_str(&detail.explanation.text(form.paint, form.width));
-        let mut log = Log::new(workspace.reader().repository()?, detail.steps, &[]);
-        log.entries.reverse();
-        text.push_str(&format!("\nsteps\n{}", log.text(form.paint, form.width)));
-    }
-    if text.is_empty() {
-        text.push_str(&format!("{task} cannot be read: orch explain {task}"));
-    }
-    Ok(text)
+    let sheet = gather::sheet(&workspace, &found)?;
+    Ok(sheet.text(SheetForm {
+        paint: form.paint,
+        width: form.width,
+        now: form.now,
+        names_only: false,
+    }))
 }
 
 /// Runs `orch` with these arguments in the terminal, which is as it was, and waits until a person has read what it says.
