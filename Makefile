@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -140,7 +140,13 @@ formats: ## The tests of git in repositories of git 3's formats: SHA-256 and ref
 build:
 	$(CARGO) build --release
 
+dist: ## The files of a release, in target/dist: archive, wheel, SBOM, installer, sums (needs python3, PyPI and crates.io)
+	packaging/dist.sh
+
+dist-test: ## Install these files in empty roots, and play the README there (needs root and debootstrap)
+	packaging/dist-test.sh
+
 MAN ?= $(HOME)/.local/share/man/man1
 install: ## Install the orch binary, and its manual pages below MAN
 	$(CARGO) install --path . --locked
-	$(or $(CARGO_HOME),$(HOME)/.cargo)/bin/orch man --dir "$(MAN)"
+	$(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)/bin/orch man --dir "$(MAN)"

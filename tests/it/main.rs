@@ -37,6 +37,7 @@ mod notify;
 mod observed;
 mod odd;
 mod outputs;
+mod packaging;
 mod patches;
 mod people;
 mod prepared;
