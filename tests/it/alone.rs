@@ -1,6 +1,7 @@
 //! One person alone takes a bug from new to done: what that costs in commands and commits.
 
 use crate::harness::World;
+use serde_json::json;
 
 /// A repository with a bug, and a command that finds it.
 fn with_a_bug() -> World {
@@ -111,4 +112,38 @@ fn the_way_to_a_phase_is_approved_as_a_whole_or_not_at_all() {
     world
         .orch_by_agent(&["approve", "t", "--to", "done"])
         .ends(6);
+    // Before any test runs, it is asked whether the way is open, and who asks.
+    world
+        .orch(&["approve", "t", "--to", "done"])
+        .ends(3)
+        .says("the way to `test` is not open: in `codegen`");
+    world.write("login", "refuse\n");
+    world.git(&["commit", "-qam", "Refuse", "--trailer", "Orch-Task=t"]);
+    world.orch(&["trust"]).succeeds();
+    world
+        .orch_by_program(&["approve", "t", "--to", "done"])
+        .ends(6);
+    world
+        .orch(&["approve", "t", "--to", "done", "--dry-run"])
+        .succeeds()
+        .says("codegen -> review")
+        .reports("then it would run tests");
+    // A verdict that sends the task back is not overruled on the way, and can be where it was given.
+    world.orch(&["next", "t"]).succeeds();
+    let code = world.orch_json(&["explain", "t"])["explanations"][0]["artifacts"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["artifact"] == "patch").cloned())
+        .expect("the code")["digest"]
+        .clone();
+    let refusal = json!({
+        "ok": false,
+        "issues": [{"severity": "blocking", "message": "No test."}],
+        "of": {"patch": code},
+    });
+    world.write("tasks/t/review/code-review.json", refusal.to_string());
+    world
+        .orch(&["approve", "t", "--to", "done"])
+        .ends(3)
+        .says("the rules send the task back from `review` to `codegen`");
+    assert_eq!(world.phase("t"), "review");
 }

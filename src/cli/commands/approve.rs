@@ -3,9 +3,8 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report::{self, OrderGiven};
 use super::verify::{self, WayVerified};
-use orch_engine::apply::{Order, Writer};
+use orch_engine::apply::Order;
 use orch_engine::drive;
-use orch_engine::survey::TaskRef;
 
 /// Approve a task that waits for a verdict, so that it moves on.
 ///
@@ -47,16 +46,55 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         objections,
         although: args.reason.clone(),
     };
-    let Some(to) = args.to.as_deref().filter(|_| !args.dry_run) else {
+    let Some(to) = &args.to else {
         return report::carry_out(context, ui, args.task.as_deref(), &order, args.dry_run);
     };
     let workspace = context.workspace(ui)?;
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let writer = context.writer(&workspace);
-    writer
-        .authority()
-        .refuse_agent(&["orch", "approve", task.id.as_str(), "--to", to])?;
-    refuse_closed_way(&writer, &task, args.reason.as_deref(), to)?;
+    let ahead = drive::verifications_before(&writer, &task, to)?;
+    let sight = workspace.look(&task)?;
+    // What costs nothing is asked before any test runs.
+    let until_tests = match &ahead.first {
+        Some(first) if sight.decision.phase.as_ref() != Some(first) => Some(Order::Approve {
+            to: Some(first.to_string()),
+            objections: Vec::new(),
+            although: args.reason.clone(),
+        }),
+        _ => None,
+    };
+    if args.dry_run {
+        let given = OrderGiven {
+            order: until_tests.as_ref().unwrap_or(&order),
+            results: &[],
+            dry_run: true,
+        };
+        let is_only_tests = until_tests.is_none() && !ahead.names.is_empty();
+        let exit = if is_only_tests {
+            ExitCode::Fine
+        } else {
+            report::carry_out_on(&workspace, &task, &given, context, ui)?
+        };
+        if !ahead.names.is_empty() {
+            let names: Vec<&str> = ahead.names.iter().map(|name| name.as_str()).collect();
+            ui.status(&format!(
+                "then it would run {}, and go on to `{to}` if that passes",
+                names.join(", ")
+            ));
+        }
+        return Ok(exit);
+    }
+    writer.orders().refuse_caller(&task, &order)?;
+    if let Some(order) = &until_tests
+        && writer.orders().give(&task, order, true).is_err()
+    {
+        let given = OrderGiven {
+            order,
+            results: &[],
+            dry_run: true,
+        };
+        return report::carry_out_on(&workspace, &task, &given, context, ui);
+    }
     match verify::on_the_way(&writer, &task, to, context, ui)? {
         WayVerified::Passed(results) => {
             let given = OrderGiven {
@@ -71,28 +109,4 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             Ok(exit)
         }
     }
-}
-
-/// Returns an error if the way to the first phase that asks for a verification is not open, so that no test runs in vain.
-fn refuse_closed_way(
-    writer: &Writer<'_>,
-    task: &TaskRef,
-    although: Option<&str>,
-    to: &str,
-) -> Result<(), Failure> {
-    let ahead = drive::verifications_before(writer, task, to)?;
-    let sight = writer.workspace.look(task)?;
-    let Some(first) = ahead
-        .first
-        .filter(|first| sight.decision.phase.as_ref() != Some(first))
-    else {
-        return Ok(());
-    };
-    let until_tests = Order::Approve {
-        to: Some(first.to_string()),
-        objections: Vec::new(),
-        although: although.map(str::to_owned),
-    };
-    writer.orders().give(task, &until_tests, true)?;
-    Ok(())
 }

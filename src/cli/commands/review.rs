@@ -10,6 +10,7 @@ use orch_engine::survey::{Sight, TaskRef, Workspace};
 use orch_git::durable;
 use orch_view::SheetForm;
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Review a task at a terminal: see what is decided, and write the verdict in your editor.
@@ -152,7 +153,7 @@ impl Review<'_> {
         }
         let approval = self.writer.orders().approval_text(self.task)?;
         let prefilled = approval.unwrap_or(draft.text);
-        let begun = self.begun(&prefilled);
+        let begun = self.begun(&prefilled)?;
         if begun != prefilled {
             self.ui
                 .status(&format!("continues {}", self.file.display()));
@@ -189,11 +190,17 @@ impl Review<'_> {
         }
     }
 
-    /// The text to begin with: one that was kept, with what is judged now, or else the draft.
-    fn begun(&self, draft: &str) -> String {
+    /// The text to begin with: one that was kept, with what is judged now, or else the draft. Returns an error if one that
+    /// was kept cannot be read as text.
+    fn begun(&self, draft: &str) -> Result<String, Failure> {
         match std::fs::read_to_string(&self.file) {
-            Ok(kept) if !kept.trim().is_empty() => with_present_of(&kept, draft),
-            _ => draft.to_owned(),
+            Ok(kept) if !kept.trim().is_empty() => Ok(with_present_of(&kept, draft)),
+            Ok(_) => Ok(draft.to_owned()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(draft.to_owned()),
+            Err(error) => {
+                let message = format!("cannot read the verdict in {}: {error}", shown(&self.file));
+                Err(Failure::new(Code::Io, message).hint("mend the file, or move it away"))
+            }
         }
     }
 

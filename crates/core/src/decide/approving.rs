@@ -167,6 +167,17 @@ impl<'a> ApprovalWalk<'a> {
         if self.record_results()? {
             return Ok(None);
         }
+        let state = Recorded::Known(Box::new(self.state.clone()));
+        let due = yielded(self.workflow, &state, &self.facts);
+        if let Some((due, false)) = &due {
+            if self.only_renews(due)? {
+                self.take(due.clone());
+                return Ok(None);
+            }
+            if self.until.is_some() && !self.order.overrides && !self.leads_on(due) {
+                return Err(self.sent_back(due));
+            }
+        }
         let wants_verdict = self.until.is_some() || !self.is_said;
         let refusal = if wants_verdict {
             match self.ruled()? {
@@ -176,8 +187,6 @@ impl<'a> ApprovalWalk<'a> {
         } else {
             None
         };
-        let state = Recorded::Known(Box::new(self.state.clone()));
-        let due = yielded(self.workflow, &state, &self.facts);
         if let Some((due, false)) = due
             && !due.by_human
             && self.leads_on(&due)
@@ -243,6 +252,30 @@ impl<'a> ApprovalWalk<'a> {
             self.take_by(transition, self.ran_by);
         }
         Ok(true)
+    }
+
+    /// Whether a step enters its phase again, because what is judged there has changed, and there is no verdict yet.
+    fn only_renews(&self, due: &Transition) -> Result<bool, Error> {
+        let phase = self.phase()?;
+        let has_output = phase.produces.iter().any(|name| {
+            let files = self.facts.artifacts.get(name);
+            files.is_some_and(|files| !files.is_empty())
+        });
+        Ok(due.to == phase.id && !due.by_human && !has_output)
+    }
+
+    /// Why nothing is approved on the way where the rules send the task back.
+    fn sent_back(&self, due: &Transition) -> Error {
+        let from = due.from.as_ref().map_or("?", |from| from.as_str());
+        let message = format!(
+            "nothing was approved, because the rules send the task back from `{from}` to `{}`: {}",
+            due.to, due.reason
+        );
+        let task = self.facts.task.as_str();
+        let hint = Hint::run(&["orch", "show", task])
+            .text("; to approve this phase all the same: ")
+            .command(&["orch", "approve", task]);
+        refused(Code::NothingToApply, message, hint)
     }
 
     fn leads_on(&self, due: &Transition) -> bool {

@@ -417,6 +417,11 @@ impl<'w> Orders<'w> {
             .map(|draft| draft.text))
     }
 
+    /// Returns an error if the caller may not give an order.
+    pub fn refuse_caller(&self, task: &TaskRef, order: &Order) -> Result<(), Error> {
+        self.authority.stamp_of(&order.step(task)).map(drop)
+    }
+
     /// Executes an order; with `dry_run` nothing is written, and anyone may ask. Returns an error if the
     /// caller may not give the order, or if it is refused or cannot be committed now.
     pub fn give(&self, task: &TaskRef, order: &Order, dry_run: bool) -> Result<Applied, Error> {

@@ -281,7 +281,7 @@ fn untrusted(what: &str) -> Error {
     let hint = Hint::from("look at what would be started: ")
         .command(&["orch", "trust", "--show"])
         .then(&["orch", "trust"])
-        .text("; for one run: --trust-once, or ORCH_TRUST_ONCE=1 in CI");
+        .text("; for once, commands that start it have --trust-once, or ORCH_TRUST_ONCE=1 in CI");
     let message = format!("nobody has trusted {what} as it is now");
     Error::new(Code::Untrusted, message).with_hint(hint)
 }

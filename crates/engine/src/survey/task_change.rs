@@ -11,10 +11,14 @@ use orch_git::{CodePart, CodeQuestion, Store, patch};
 use orch_view::{ChangedFile, JudgedStep, TaskChange, line_ranges, marked_lines};
 use std::collections::{BTreeMap, HashMap};
 
-/// How many files are compared.
+/// How many files of a task are compared.
 const MOST_FILES: usize = 300;
 /// How many files the command that shows all names one by one.
 const MOST_NAMED: usize = 12;
+
+/// What is said of a file that has changed although its content has not, or cannot be read by its name.
+const UNSEEN: &str =
+    "no line of text: its mode, its type, a submodule, or a name that is not UTF-8";
 
 /// A step of a task, with its commit.
 pub(crate) struct RestedStep {
@@ -107,6 +111,8 @@ impl TaskChanges<'_> {
             if files.is_empty() {
                 return Ok(None);
             }
+            let omitted_files = files.len().saturating_sub(MOST_FILES);
+            files.truncate(MOST_FILES);
             let since = judged.and_then(|judged| judged.last.commit);
             let mut changed = between.changed(&files)?;
             if let Some(since) = since {
@@ -119,8 +125,9 @@ impl TaskChanges<'_> {
                 patch: None,
                 judged: judged.map(JudgedUpTo::view),
                 unknown: compared.unknown,
-                command: between.command(&files),
+                command: between.command(&files, omitted_files),
                 files: changed,
+                omitted_files,
             }))
         })
     }
@@ -212,6 +219,7 @@ impl TaskChanges<'_> {
             judged: judged.filter(|_| before.is_some()).map(JudgedUpTo::view),
             unknown: None,
             files,
+            omitted_files: 0,
         })
     }
 
@@ -415,7 +423,7 @@ impl BetweenCommits<'_> {
                 .code_files_changed([base, self.head], self.code)?,
             None => self.store.code().code_files(self.head, self.code)?,
         };
-        Ok(files.into_iter().take(MOST_FILES).collect())
+        Ok(files.into_iter().collect())
     }
 
     fn changed(&self, files: &[RepoPath]) -> Result<Vec<ChangedFile>, Error> {
@@ -424,7 +432,11 @@ impl BetweenCommits<'_> {
             let old = self.bytes(self.base, path)?;
             let new = self.bytes(Some(self.head), path)?;
             let text = patch(path, old.as_deref(), new.as_deref())?;
-            changed.push(ChangedFile::new(path.as_str(), text));
+            let mut file = ChangedFile::new(path.as_str(), text);
+            if old == new {
+                file.note = Some(UNSEEN.to_owned());
+            }
+            changed.push(file);
         }
         Ok(changed)
     }
@@ -460,14 +472,15 @@ impl BetweenCommits<'_> {
     }
 
     /// The command of git that shows the same.
-    fn command(&self, files: &[RepoPath]) -> Vec<String> {
+    fn command(&self, files: &[RepoPath], omitted: usize) -> Vec<String> {
         let mut command = vec!["git".to_owned()];
         match self.base {
             Some(base) => command.extend(["diff".to_owned(), base.short()]),
             None => command.extend(["show".to_owned(), "--format=".to_owned()]),
         }
         command.push(self.head.short());
-        if files.len() <= MOST_NAMED {
+        let can_be_named = |path: &RepoPath| !path.as_str().contains(char::REPLACEMENT_CHARACTER);
+        if omitted == 0 && files.len() <= MOST_NAMED && files.iter().all(can_be_named) {
             command.push("--".to_owned());
             command.extend(files.iter().map(ToString::to_string));
         }

@@ -251,7 +251,9 @@ fn changed_file(file: &ChangedFile) -> Markup {
         details.changed-file data-name={ "code:" (file.path) } open[lines.len() <= OPEN_LINES] {
             summary {
                 bdi.mono { (file.path) } " "
-                @if file.patch.is_some() {
+                @if let Some(note) = &file.note {
+                    span.warn { (note) }
+                } @else if file.patch.is_some() {
                     span.good { "+" (file.added) } " " span.bad { "-" (file.removed) }
                 } @else { "binary" }
                 @if file.changed_since { " " span.warn { "changed since" } }

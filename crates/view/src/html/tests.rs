@@ -111,6 +111,7 @@ fn sheet(text: &str) -> TaskSheet {
                 commit: None,
             }),
             unknown: Some(text.to_owned()),
+            omitted_files: 0,
             files: vec![file],
             command: vec![text.to_owned()],
         }),

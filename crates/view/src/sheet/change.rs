@@ -32,6 +32,9 @@ pub struct TaskChange {
     pub unknown: Option<String>,
     /// The files, by their paths.
     pub files: Vec<ChangedFile>,
+    /// How many more files have changed.
+    #[serde(rename = "omittedFiles")]
+    pub omitted_files: usize,
     /// The command that shows all of it.
     pub command: Vec<String>,
 }
@@ -68,6 +71,8 @@ pub struct ChangedFile {
     pub patch: Option<String>,
     /// How many lines of the patch are left out.
     pub omitted: usize,
+    /// What has changed where no line can show it; null if lines do.
+    pub note: Option<String>,
 }
 
 impl ChangedFile {
@@ -82,6 +87,7 @@ impl ChangedFile {
             lines_since: Vec::new(),
             patch: None,
             omitted: 0,
+            note: None,
         };
         let Some(patch) = patch else {
             return file;
@@ -191,7 +197,12 @@ impl TaskChange {
     pub(crate) fn counts(&self) -> String {
         let added: usize = self.files.iter().map(|file| file.added).sum();
         let removed: usize = self.files.iter().map(|file| file.removed).sum();
-        format!("{}, +{added} -{removed}", counted(self.files.len(), "file"))
+        let files = counted(self.files.len() + self.omitted_files, "file");
+        let shown = match self.omitted_files {
+            0 => String::new(),
+            _ => format!(" in the first {}", self.files.len()),
+        };
+        format!("{files}, +{added} -{removed}{shown}")
     }
 
     /// How many lines of patches are left out.
@@ -210,9 +221,10 @@ impl TaskChange {
         let width = width.max().unwrap_or_default().min(60);
         for file in &self.files {
             let path = one_line(&file.path);
-            let counts = match file.patch {
-                None => "binary".to_owned(),
-                Some(_) => {
+            let counts = match (&file.note, &file.patch) {
+                (Some(note), _) => paint.paint(Style::Warn, note),
+                (None, None) => "binary".to_owned(),
+                (None, Some(_)) => {
                     let added = paint.paint(Style::Good, &format!("+{}", file.added));
                     let removed = paint.paint(Style::Bad, &format!("-{}", file.removed));
                     format!("{added} {removed}")
@@ -223,6 +235,10 @@ impl TaskChange {
                 false => String::new(),
             };
             out.push_str(&format!("  {path:width$}  {counts}{since}\n"));
+        }
+        if self.omitted_files > 0 {
+            let more = format!("… {} not shown", counted(self.omitted_files, "more file"));
+            out.push_str(&format!("  {}\n", paint.paint(Style::Warn, &more)));
         }
     }
 
