@@ -92,6 +92,11 @@ impl SendBackView {
 }
 
 impl IssueView {
+    /// Whether it keeps its verdict from accepting.
+    pub(super) fn is_blocking(&self) -> bool {
+        self.severity.as_deref() == Some("blocking")
+    }
+
     /// The line of the verdict in `path` that contains the issue.
     pub(super) fn place(&self, path: &str) -> String {
         let line = self.line.map_or(String::new(), |line| format!(":{line}"));

@@ -51,6 +51,7 @@ mod tests;
 mod text;
 mod transition;
 pub mod uri;
+mod verdict;
 mod verify;
 mod vouched;
 mod way;

@@ -2,7 +2,6 @@
 
 use super::evaluation::Evaluation;
 use super::grounds::Grounds;
-use super::ruling::is_verdict;
 use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 use orch_base::{ArtifactName, Code, Diagnostic, Hint};
@@ -67,10 +66,10 @@ impl Grounds<'_> {
             .iter()
             .filter_map(|name| self.evaluation.workflow.artifact(name))
             .collect();
-        let has_verdict = produced.iter().any(|artifact| is_verdict(artifact));
+        let has_verdict = produced.iter().any(|artifact| artifact.is_verdict());
         let mut found = Vec::new();
         for artifact in produced {
-            if has_verdict && !is_verdict(artifact) {
+            if has_verdict && !artifact.is_verdict() {
                 continue;
             }
             let Some(seen) = self.evaluation.seen_of(&artifact.name) else {

@@ -109,7 +109,7 @@ pub use rename::{former_id, is_just_renamed, rename};
 pub use replay::{Disproof, Replayed, difference, noted, refute, replay};
 pub use replay_record::{FollowedRecord, replay_record};
 pub use result::{ActionResult, RESULT_KEYS, WORK_KEYS, json_values};
-pub use ruling::{Draft, Ruled, Ruling, RulingOrder, is_verdict, rule_on};
+pub use ruling::{Draft, Ruled, Ruling, RulingOrder, rule_on};
 pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,

@@ -267,7 +267,7 @@ impl Rulings<'_> {
             || self.evaluation.phase.owner == Owner::Human
             || self
                 .outputs()
-                .any(|output| is_verdict(output) && self.rests_on_verdict(due, output))
+                .any(|output| output.is_verdict() && self.rests_on_verdict(due, output))
     }
 
     /// Whether a transition leaves the phase because of what a verdict says.
@@ -333,7 +333,7 @@ impl Rulings<'_> {
             let Some(due) = self.on(&draft, |on| on.due()) else {
                 continue;
             };
-            let is_of_verdict = is_verdict(artifact) && self.rests_on_verdict(&due, artifact);
+            let is_of_verdict = artifact.is_verdict() && self.rests_on_verdict(&due, artifact);
             if !due.by_human && !is_of_verdict {
                 continue;
             }
@@ -361,7 +361,7 @@ impl Rulings<'_> {
             .filter_map(|name| self.evaluation.workflow.artifact(name));
         artifacts.filter(move |artifact| {
             let is_owed = is_persons && !self.evaluation.phase.optional.contains(&artifact.name);
-            artifact.format == Format::Json && (is_owed || is_verdict(artifact))
+            artifact.format == Format::Json && (is_owed || artifact.is_verdict())
         })
     }
 
@@ -381,7 +381,7 @@ impl Rulings<'_> {
                 .as_ref()
                 .and_then(SchemaText::value)
                 .unwrap_or(&Value::Null);
-            let is_given = choices != Choices::Opposite || is_verdict(artifact);
+            let is_given = choices != Choices::Opposite || artifact.is_verdict();
             let choices = if is_given {
                 choices_of(schema, choices)
             } else {
@@ -674,13 +674,6 @@ enum Choices {
     /// For a verdict, also those with the opposite value of one boolean; for any other output,
     /// none.
     Opposite,
-}
-
-/// Whether the files of an artifact are verdicts, as its schema says.
-#[must_use]
-pub fn is_verdict(artifact: &Artifact) -> bool {
-    let schema = artifact.schema.as_ref().and_then(SchemaText::value);
-    schema.is_some_and(|schema| schema.get("x-orch-verdict") == Some(&Value::Bool(true)))
 }
 
 /// What a person may do next by a decision; or else to ask why.

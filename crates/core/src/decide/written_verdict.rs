@@ -2,7 +2,7 @@
 
 use super::evaluation::SeenTask;
 use super::order::{current, refused};
-use super::ruling::{Rulings, is_verdict};
+use super::ruling::Rulings;
 use super::{Facts, Ruled, Stamp, State};
 use crate::workflow::{Artifact, Format, Owner, Phase, Workflow};
 use orch_base::{Code, Error, Hint};
@@ -29,7 +29,7 @@ pub fn asked_verdict<'w>(workflow: &'w Workflow, phase: &Phase) -> Option<&'w Ar
         .filter_map(|name| workflow.artifact(name));
     let mut verdicts = produced.filter(|artifact| {
         let is_owed = phase.owner == Owner::Human && !phase.optional.contains(&artifact.name);
-        artifact.format == Format::Json && (is_owed || is_verdict(artifact))
+        artifact.format == Format::Json && (is_owed || artifact.is_verdict())
     });
     verdicts.next()
 }

@@ -10,6 +10,7 @@ use super::record_files::Records;
 use crate::survey::{Error, Reader, Sight, TaskRef, facts_after};
 use orch_base::{Code, Diagnostic, Hint, Place};
 use orch_core::decide::{Kind, Recorded, Stamp, State, Step, Transition, settle};
+use orch_core::workflow::BRIEF;
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use std::cell::RefCell;
@@ -44,9 +45,6 @@ pub struct NewTask<'a> {
     /// The text of the artifact `brief`.
     pub brief: Option<&'a str>,
 }
-
-/// The artifact that `orch new` writes.
-const BRIEF: &str = "brief";
 
 /// Creates tasks, and adopts what is there.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use super::reader::At;
 use super::verification_base::begin_of;
 use super::{Error, Reader, Sight};
 use orch_base::{ArtifactName, Digest, RepoPath, Timestamp};
-use orch_core::decide::{UnknownCode, is_verdict};
-use orch_core::workflow::{Artifact, Format, TreeScope};
+use orch_core::decide::UnknownCode;
+use orch_core::workflow::{Artifact, Format, Role, TreeScope};
 use orch_git::{CodePart, CodeQuestion, Store, patch};
 use orch_view::{ChangedFile, JudgedStep, TaskChange, line_ranges, marked_lines};
 use std::collections::{BTreeMap, HashMap};
@@ -60,7 +60,7 @@ impl TaskChanges<'_> {
     /// read.
     pub(crate) fn change(&self) -> Result<Option<TaskChange>, Error> {
         for artifact in &self.sight.workflow().artifacts {
-            if artifact.format != Format::Patch && artifact.tree.is_none() {
+            if artifact.role() != Role::Code {
                 continue;
             }
             let judged = self.last_judged(artifact);
@@ -228,7 +228,7 @@ impl TaskChanges<'_> {
         let judges = |artifact: &&Artifact| artifact.judges.contains(&code.name);
         let artifacts = &self.sight.workflow().artifacts;
         let all: Vec<&Artifact> = artifacts.iter().filter(judges).collect();
-        let verdicts: Vec<&Artifact> = all.iter().copied().filter(|one| is_verdict(one)).collect();
+        let verdicts: Vec<&Artifact> = all.iter().copied().filter(|one| one.is_verdict()).collect();
         let asked = if verdicts.is_empty() { all } else { verdicts };
         for (number, step) in self.steps.iter().enumerate().rev() {
             let mut asked = asked.iter();

@@ -3,8 +3,9 @@
 use super::{class, hinted, marked, short};
 use crate::layout::{below, counted};
 use crate::sheet::{
-    GroundView, SheetLine, SheetSection, SheetVerification, ShownArtifact, ShownFile, verdict_words,
+    GroundView, SheetLine, SheetSection, SheetVerification, ShownArtifact, ShownFile,
 };
+use crate::verdict::SaidVerdict;
 use crate::way::way_text;
 use crate::{ChangedFile, IssueView, Paint, Style, TaskChange, TaskSheet, uri};
 use maud::{Markup, html};
@@ -67,8 +68,7 @@ impl SheetParts<'_> {
                         span class={ "state state-" (artifact.standing) } { (artifact.standing) }
                     }
                     @if let Some(verdict) = only.and_then(|file| file.verdict.as_ref()) {
-                        @let (word, style) = verdict_words(verdict);
-                        strong class=(class(style)) { bdi { (word) } }
+                        (said(verdict))
                     }
                     @if let Some(file) = only { (self.link(file)) }
                     @if !artifact.writers.is_empty() { span { "by " bdi { (artifact.writers.join(", ")) } } }
@@ -89,8 +89,7 @@ impl SheetParts<'_> {
             p.facts {
                 (self.link(file))
                 @if let Some(verdict) = &file.verdict {
-                    @let (word, style) = verdict_words(verdict);
-                    strong class=(class(style)) { bdi { (word) } }
+                    (said(verdict))
                 }
                 @if let Some(why) = &file.not_counted { span { "does not count: " bdi { (marked(why)) } } }
             }
@@ -167,6 +166,10 @@ fn file_body(file: &ShownFile) -> Markup {
         @for one in &file.sections { (section(one)) }
         @if file.omitted > 0 { p.warn { (counted(file.omitted, "more line")) } }
     }
+}
+
+fn said(verdict: &SaidVerdict) -> Markup {
+    html! { strong class=(class(verdict.style())) { bdi { (verdict.word) } } }
 }
 
 fn issue_line(issue: &IssueView) -> Markup {

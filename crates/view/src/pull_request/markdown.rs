@@ -5,6 +5,7 @@ use super::part::TextPart;
 use super::{DescribedFile, DescribedGround, DescribedVerification, TaskDescription};
 use crate::ci::CiPart;
 use crate::layout::{below, counted};
+use crate::verdict::SaidVerdict;
 use crate::{Finding, StepView, VerificationLine};
 use orch_core::decide::{ActorKind, DutyKind};
 use serde_json::Value;
@@ -12,8 +13,6 @@ use serde_json::Value;
 /// The members of a document that say what is to be done, and why.
 const WHAT: [&str; 3] = ["what", "summary", "description"];
 const WHY: &str = "why";
-/// The members of a verdict that say how it was decided, in order of precedence.
-const DECISIONS: [&str; 3] = ["verdict", "decision", "status"];
 /// The members of a verdict that list issues.
 const ISSUES: [&str; 3] = ["issues", "blocking_issues", "failed_tests"];
 /// How many failed tests are listed.
@@ -231,20 +230,8 @@ fn judgement(file: &DescribedFile, task: &str) -> String {
 
 /// How a verdict decided, in its own words.
 fn decided(file: &DescribedFile) -> String {
-    let content = &file.content;
-    let parts = [content, content.get("aggregate").unwrap_or(&Value::Null)];
-    let of = |name: &&str| parts.iter().find_map(|part| part.get(name)?.as_str());
-    let said = match DECISIONS.iter().find_map(of) {
-        Some(word) => inline(word),
-        None => {
-            let ok = parts.iter().find_map(|part| part.get("ok")?.as_bool());
-            match ok {
-                Some(true) => "accepts".to_owned(),
-                Some(false) => "refuses".to_owned(),
-                None => "is there".to_owned(),
-            }
-        }
-    };
+    let said = SaidVerdict::of(&file.content, &file.issues);
+    let said = said.map_or("is there".to_owned(), |said| inline(&said.word));
     match file.not_counted {
         Some(_) => format!("{said} (does not count)"),
         None => said,

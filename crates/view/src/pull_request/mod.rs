@@ -16,8 +16,8 @@ use super::{
 };
 use markdown::{described_findings, described_task};
 use orch_base::{Digest, Place};
-use orch_core::decide::{Derived, HistoryEntry, Kind, QuotedIssue, is_person_order, is_verdict};
-use orch_core::workflow::{Artifact, Format};
+use orch_core::decide::{Derived, HistoryEntry, Kind, QuotedIssue, is_person_order};
+use orch_core::workflow::{Artifact, Role};
 use part::{TextPart, fitted};
 use serde::Serialize;
 use serde_json::Value;
@@ -165,35 +165,6 @@ pub struct ReadFile<'a> {
     pub content: Value,
 }
 
-/// What files of an artifact are for whoever reviews.
-#[derive(PartialEq, Eq)]
-enum DescribedRole {
-    Brief,
-    Verdict,
-    Report,
-    Code,
-    Document,
-}
-
-impl DescribedRole {
-    fn of(artifact: &Artifact) -> Self {
-        if is_verdict(artifact) {
-            Self::Verdict
-        } else if artifact.same_as.is_some() || artifact.format == Format::Junit {
-            Self::Report
-        } else if artifact.tree.is_some()
-            || artifact.repository.is_some()
-            || artifact.format == Format::Patch
-        {
-            Self::Code
-        } else if artifact.name.as_str() == "brief" {
-            Self::Brief
-        } else {
-            Self::Document
-        }
-    }
-}
-
 impl PullRequest {
     /// The description of these tasks, in at most `limit` characters. Of a range, it can be found again whichever tasks the
     /// range has later; of one task, by its id.
@@ -262,10 +233,10 @@ impl TaskDescription {
     pub fn of(read: &DescribedTask<'_>) -> Self {
         let subject = &read.subject;
         let decision = subject.decision;
-        let with_role = |role: DescribedRole| -> Vec<DescribedFile> {
+        let with_role = |role: Role| -> Vec<DescribedFile> {
             let files = read.files.iter();
             files
-                .filter(|file| DescribedRole::of(file.artifact) == role)
+                .filter(|file| file.artifact.role() == role)
                 .map(|file| DescribedFile::of(file, read))
                 .collect()
         };
@@ -279,11 +250,11 @@ impl TaskDescription {
         Self {
             task: TaskView::of(decision, subject.title, &subject.path),
             duty: DutyView::of(subject),
-            brief: with_role(DescribedRole::Brief),
-            documents: with_role(DescribedRole::Document),
-            verdicts: with_role(DescribedRole::Verdict),
+            brief: with_role(Role::Brief),
+            documents: with_role(Role::Document),
+            verdicts: with_role(Role::Verdict),
             verifications: read.verifications.clone(),
-            reports: with_role(DescribedRole::Report),
+            reports: with_role(Role::Report),
             orders: orders.map(|entry| step(entry)).collect(),
             waived: decision.waived.iter().map(ToString::to_string).collect(),
             approved: decision.is_done(),

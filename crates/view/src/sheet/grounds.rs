@@ -1,9 +1,10 @@
 //! What an approval would rest on, or did: each verdict, verification and the code, by digest.
 
-use super::{SheetSource, ShownArtifact, ShownRole};
+use super::{SheetSource, ShownArtifact};
 use orch_base::ArtifactName;
-use orch_core::decide::{Ground, RestsOn, ResultFile, is_verdict};
+use orch_core::decide::{Ground, RestsOn, ResultFile};
 use orch_core::verification::VerifiedOutcome;
+use orch_core::workflow::Role;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ pub(super) fn grounds(source: &SheetSource<'_>, shown: &[ShownArtifact]) -> Vec<
         let is_new = !grounds
             .iter()
             .any(|ground| ground.artifact == artifact.artifact);
-        if artifact.role == ShownRole::Verdict && artifact.standing == "ready" && is_new {
+        if artifact.role == Role::Verdict && artifact.standing == "ready" && is_new {
             let declared = source
                 .subject
                 .workflow
@@ -83,7 +84,7 @@ fn judged_now<'s>(source: &SheetSource<'s>) -> Vec<&'s ArtifactName> {
     let produced = phase.into_iter().flat_map(|phase| &phase.produces);
     let verdicts = produced
         .filter_map(|name| workflow.artifact(name))
-        .filter(|artifact| is_verdict(artifact));
+        .filter(|artifact| artifact.is_verdict());
     verdicts.flat_map(|verdict| &verdict.judges).collect()
 }
 

@@ -10,14 +10,12 @@ mod grounds;
 mod outline;
 mod text;
 
-pub(crate) use artifact::{SaidVerdict, ShownArtifact, ShownFile, ShownRole};
+pub(crate) use artifact::{ShownArtifact, ShownFile};
 pub use change::{ChangedFile, JudgedStep, TaskChange, line_ranges, marked_lines};
 pub(crate) use doubts::Doubt;
 pub(crate) use grounds::GroundView;
 pub(crate) use outline::{SheetLine, SheetSection};
 pub use text::SheetForm;
-#[cfg(feature = "board")]
-pub(crate) use text::verdict_words;
 
 use super::text::headline;
 use super::{CommandView, DutyView, Repository, Subject, Suggestion, TaskView, VerificationLine};

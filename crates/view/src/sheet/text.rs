@@ -1,13 +1,11 @@
 //! The sheet of a task for a terminal.
 
-use super::{
-    Doubt, GroundView, SheetLine, SheetSection, ShownArtifact, ShownFile, ShownRole, TaskSheet,
-};
+use super::{Doubt, GroundView, SheetLine, SheetSection, ShownArtifact, ShownFile, TaskSheet};
 use crate::layout::{ago, below, counted, one_line, paragraph, visible};
 use crate::way::way_text;
 use crate::{Paint, Style};
 use orch_base::{Severity, Timestamp, command};
-use orch_core::workflow::Owner;
+use orch_core::workflow::{Owner, Role};
 
 /// How a sheet is written.
 #[derive(Debug, Clone, Copy)]
@@ -186,12 +184,12 @@ impl SheetText<'_> {
             };
             beside.push((artifact.standing.to_owned(), style));
         }
-        if artifact.role == ShownRole::Verdict && artifact.files.len() == 1 {
+        if artifact.role == Role::Verdict && artifact.files.len() == 1 {
             let verdict = artifact
                 .files
                 .first()
                 .and_then(|file| file.verdict.as_ref());
-            beside.extend(verdict.map(verdict_words));
+            beside.extend(verdict.map(|said| (said.word.clone(), said.style())));
         }
         if !artifact.writers.is_empty() {
             let by = format!("by {}", artifact.writers.join(", "));
@@ -223,11 +221,11 @@ impl SheetText<'_> {
         let path = below(&self.sheet.task.path, &file.path);
         let mut line = format!("  {path}");
         if let Some(verdict) = &file.verdict {
-            let (word, style) = verdict_words(verdict);
-            line.push_str(&format!(
-                "  {}",
-                self.form.paint.paint(style, &one_line(&word))
-            ));
+            let word = self
+                .form
+                .paint
+                .paint(verdict.style(), &one_line(&verdict.word));
+            line.push_str(&format!("  {word}"));
         }
         self.out.push_str(&format!("{line}\n"));
         if let Some(why) = &file.not_counted {
@@ -369,16 +367,6 @@ impl SheetText<'_> {
         let typed = self.form.paint.paint(Style::Command, &code.whole());
         self.out.push_str(&format!("\n{left} {typed}\n"));
     }
-}
-
-/// What a verdict says, and the style in which it is shown.
-pub(crate) fn verdict_words(verdict: &super::SaidVerdict) -> (String, Style) {
-    let style = match verdict.accepts {
-        Some(true) => Style::Good,
-        Some(false) => Style::Bad,
-        None => Style::Strong,
-    };
-    (verdict.word.clone(), style)
 }
 
 impl GroundView {
