@@ -52,6 +52,7 @@ mod settle;
 mod standing;
 mod state;
 mod state_document;
+mod supports;
 mod undo;
 mod verified;
 mod version;
@@ -127,6 +128,7 @@ pub use state::{
 pub use state_document::{
     STATE_VERSION, StateDocument, document, history_value, put_items, put_member, standing_document,
 };
+pub use supports::{Support, supports};
 pub use undo::{TakenBack, is_person_order, undo};
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;

@@ -23,9 +23,8 @@ use artifact::shown;
 use doubts::doubts;
 use grounds::grounds;
 use orch_base::{RepoPath, argv_at};
-use orch_core::decide::{Facts, ResultFile, State, WayStop};
+use orch_core::decide::{DutyKind, Facts, ResultFile, State, WayStop};
 use orch_core::verification::result_path;
-use orch_core::workflow::Owner;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -102,7 +101,7 @@ impl TaskSheet {
         let suggestion = Suggestion::of(subject);
         let artifacts = shown(&source);
         let doubts = doubts(&source, &artifacts);
-        let rests_on = grounds(&source, &artifacts);
+        let rests_on = grounds(&source);
         Self {
             doubts,
             asked: headline(&suggestion),
@@ -123,7 +122,7 @@ impl TaskSheet {
 impl TaskSheet {
     /// Whether nobody has to do anything any more.
     pub(crate) fn is_done(&self) -> bool {
-        self.duty.owner == Owner::None
+        self.duty.kind == DutyKind::Done
     }
 
     /// Makes the commands in hints and options work for whoever types them in the directory `here`.
