@@ -60,15 +60,15 @@ fn a_description_says_everything_and_does_nothing() {
     for said in [
         "> Version 1.",
         "<b>Why</b>",
-        "- src/a.rs – cc @\u{200b}org/team",
+        "- src/a.rs (why cc @\u{200b}org/team)",
         "code review approved",
         "- **minor**: a <\u{200b}/details> name (`src/a.rs:3`)",
         "<b>Reports</b> that others wrote: 1",
-        "- tests: 1",
+        "> 1 tests, 0 failures",
         "<details open><summary><b>Ordered by people</b>: 1</summary>",
         "plan_review → codegen (override, by Ann",
         "read it with @\u{200b}bob",
-        "- accepted without: `plan_review`",
+        "- `plan_review` was skipped: a person accepted that it is not there",
         "<b>What an approval would rest on</b>",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
@@ -103,10 +103,23 @@ fn a_description_says_everything_and_does_nothing() {
     let page = world.orch_json(&["pr", "t"]);
     assert_eq!(page["markdown"], done);
     assert_eq!(page["cut"], false);
-    assert_eq!(
-        page["tasks"][0]["verdicts"][0]["issues"][0]["about"],
-        "src/a.rs:3"
-    );
+    // As values it is the sheet, without the code, and the log.
+    let task = &page["tasks"][0];
+    assert_eq!(task["duty"]["kind"], "done");
+    assert_eq!(task["code"], json!(null));
+    assert_eq!(task["orders"][0]["kind"], "override");
+    assert_eq!(task["steps"][0]["to"], "planning");
+    let sheet = world.orch_json(&["show", "t"]);
+    for part in ["doubts", "way", "artifacts", "restsOn"] {
+        assert_eq!(task[part], sheet[part], "{part}");
+    }
+    let artifacts = task["artifacts"].as_array().expect("artifacts");
+    let review = artifacts
+        .iter()
+        .find(|one| one["artifact"] == "code_review");
+    let issue = &review.expect("a review")["files"][0]["issues"][0];
+    assert_eq!(issue["about"], "src/a.rs:3");
+    assert_eq!(issue["line"], 1);
 }
 
 /// Lines that a host folds are not scrolled: it folds what `.gitattributes` calls generated.

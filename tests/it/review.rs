@@ -90,7 +90,7 @@ fn a_person_sees_what_is_decided_and_writes_the_verdict() {
     world
         .orch(&["show", "t"])
         .succeeds()
-        .says("login.rs:1: blocking: No test.");
+        .says("blocking: No test. (`login.rs:1`)");
     world.orch(&["audit", "--strict"]).succeeds();
 
     // A verdict that nobody has changed decides nothing unless the person says so, and is not kept.

@@ -1,8 +1,8 @@
 //! What a verdict objects to, in words.
 
-use super::Subject;
 use super::layout::{one_line, shorten};
 use super::wire::{EvidenceView, InputView, IssueView, SendBackView};
+use super::{Style, Subject};
 use orch_base::Place;
 use orch_core::decide::{Decision, QuotedIssue};
 use serde_json::{Map, Value};
@@ -95,6 +95,14 @@ impl IssueView {
     /// Whether it keeps its verdict from accepting.
     pub(super) fn is_blocking(&self) -> bool {
         self.severity.as_deref() == Some("blocking")
+    }
+
+    /// The style in which it is shown. One that does not say how serious it is may be blocking.
+    pub(super) fn style(&self) -> Style {
+        match self.severity {
+            Some(_) if !self.is_blocking() => Style::Warn,
+            _ => Style::Bad,
+        }
     }
 
     /// The line of the verdict in `path` that contains the issue.

@@ -84,10 +84,7 @@ pub use message::{Message, StepTrailers, kept_message, quoted};
 pub use notice::{EndedRun, Notice};
 pub use paint::{Paint, Style};
 pub use prompt::{SchemaForm, prompt};
-pub use pull_request::{
-    DescribedFile, DescribedGround, DescribedTask, DescribedVerification, GITHUB_CHARACTERS,
-    PullRequest, PullRequestText, ReadFile, TaskDescription,
-};
+pub use pull_request::{DescribedTask, GITHUB_CHARACTERS, PullRequest, PullRequestText};
 pub use question::question;
 pub use rank::{TaskRank, sort};
 pub use resolution::{Resolution, Resolutions};

@@ -7,9 +7,9 @@ use orch_view::{GITHUB_CHARACTERS, PullRequest};
 
 /// Print the description of a pull request as Markdown.
 ///
-/// For each task: what is to be done and why, the plan, the verdicts with their issues, verifications and reports with
-/// the tests that failed, what people ordered against the rules and why, what the approval rests on, and the history. All
-/// but the first is folded. The last line is a comment, `<!-- orch:TASK -->`, or `<!-- orch:* -->` for a range or several
+/// For each task, what `orch show` shows, apart from the code: what is different and what is in doubt, the brief, the plan,
+/// the verdicts with their issues, verifications and reports with the tests that failed, and what the approval rests on;
+/// and from its log what people ordered against the rules and why, and the history. Most of it is folded. The last line is a comment, `<!-- orch:TASK -->`, or `<!-- orch:* -->` for a range or several
 /// tasks: a program finds by it what it wrote before, and replaces it.
 ///
 /// The same files and records give the same bytes. What is quoted from files has no effect: it closes no fold, mentions
@@ -44,7 +44,7 @@ pub fn run(args: &PrArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failur
     };
     let (described, problems) = gather::described_tasks(&workspace, &tasks);
     problems.iter().for_each(|problem| ui.finding(problem));
-    let exit = report::exit_of(&problems, described.iter().map(|task| task.duty.kind));
+    let exit = report::exit_of(&problems, described.iter().map(|task| task.sheet.duty.kind));
     let repository = workspace.reader().repository()?;
     let page = PullRequest::new(repository, args.range.clone(), described, args.limit);
     if page.text.cut {

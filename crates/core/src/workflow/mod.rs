@@ -31,7 +31,7 @@ pub use document::Document;
 pub use guard::{Guard, GuardError, Types};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
 pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
-pub use role::{BRIEF, Role};
+pub use role::{ArtifactRole, BRIEF};
 pub use schema_field::{is_list, schema_field};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};

@@ -6,7 +6,7 @@ use super::verification_base::begin_of;
 use super::{Error, Reader, Sight};
 use orch_base::{ArtifactName, Digest, RepoPath, Timestamp};
 use orch_core::decide::UnknownCode;
-use orch_core::workflow::{Artifact, Format, Role, TreeScope};
+use orch_core::workflow::{Artifact, ArtifactRole, Format, TreeScope};
 use orch_git::{CodePart, CodeQuestion, Store, patch};
 use orch_view::{ChangedFile, JudgedStep, TaskChange, line_ranges, marked_lines};
 use std::collections::{BTreeMap, HashMap};
@@ -60,7 +60,7 @@ impl TaskChanges<'_> {
     /// read.
     pub(crate) fn change(&self) -> Result<Option<TaskChange>, Error> {
         for artifact in &self.sight.workflow().artifacts {
-            if artifact.role() != Role::Code {
+            if artifact.role() != ArtifactRole::Code {
                 continue;
             }
             let judged = self.last_judged(artifact);

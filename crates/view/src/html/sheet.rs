@@ -160,9 +160,7 @@ impl SheetParts<'_> {
 
 fn file_body(file: &ShownFile) -> Markup {
     html! {
-        @if !file.issues.is_empty() {
-            ul.findings { @for issue in &file.issues { li.finding { (issue_line(issue)) } } }
-        }
+        @if !file.issues.is_empty() { (issue_lines(&file.issues)) }
         @for one in &file.sections { (section(one)) }
         @if file.omitted > 0 { p.warn { (counted(file.omitted, "more line")) } }
     }
@@ -172,17 +170,19 @@ fn said(verdict: &SaidVerdict) -> Markup {
     html! { strong class=(class(verdict.style())) { bdi { (verdict.word) } } }
 }
 
-fn issue_line(issue: &IssueView) -> Markup {
-    let severity = issue.severity.as_deref();
-    let style = if severity == Some("blocking") {
-        "bad"
-    } else {
-        "warn"
-    };
+/// What a verdict objects to.
+pub(super) fn issue_lines(issues: &[IssueView]) -> Markup {
     html! {
-        @if let Some(about) = &issue.about { bdi.mono { (about) } " " }
-        @if let Some(severity) = severity { span class=(style) { (severity) } " " }
-        bdi { (marked(&issue.message)) }
+        ul.findings {
+            @for issue in issues {
+                li.finding {
+                    @if let Some(line) = issue.line { span.mono { "line " (line) } " " }
+                    @if let Some(severity) = &issue.severity { span class=(class(issue.style())) { (severity) } " " }
+                    bdi { (marked(&issue.message)) }
+                    @if let Some(about) = &issue.about { " " bdi.mono { (about) } }
+                }
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One task: what to do and why, the rules that were tried, its artifacts, the way it went, and its timeline.
 
-use super::sheet::SheetParts;
+use super::sheet::{SheetParts, issue_lines};
 use super::{TaskPage, age, class, hinted, is_trouble, marked, owner_label, run_line, short};
 use crate::explain::{GuardPartView, TriedRuleView, substate_text, value_text};
 use crate::layout::{SHORT, below, shorten};
@@ -114,16 +114,7 @@ fn wanted(suggestion: &Suggestion, has_sheet: bool) -> Markup {
         }
         @for input in issues.iter().filter(|_| !has_sheet) {
             p { "objections in " bdi.mono { (input.file.path) } }
-            ul.findings {
-                @for issue in &input.issues {
-                    li.finding {
-                        @if let Some(line) = issue.line { span.mono { "line " (line) } " " }
-                        @if let Some(severity) = &issue.severity { span.warn { (severity) } " " }
-                        bdi { (marked(&issue.message)) }
-                        @if let Some(about) = &issue.about { " " bdi.mono { (about) } }
-                    }
-                }
-            }
+            (issue_lines(&input.issues))
         }
         @if !findings.is_empty() && !has_sheet {
             ul.findings { @for one in findings { (finding(one)) } }

@@ -99,6 +99,7 @@ fn sheet(text: &str) -> TaskSheet {
         subject: &subject,
         state: None,
         facts: &facts,
+        issues: Vec::new(),
         contents: BTreeMap::new(),
         change: Some(TaskChange {
             artifact: text.to_owned(),

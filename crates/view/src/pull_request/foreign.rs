@@ -5,12 +5,10 @@
 //! away. It stays a text wherever it is shown, also within code, where an entity would be seen.
 
 use crate::layout::{one_line, visible};
-use serde_json::Value;
+use crate::sheet::SheetLine;
 
 /// A space without width.
 const GAP: char = '\u{200b}';
-/// How deep values are nested in a list.
-const DEEPEST: usize = 6;
 
 /// The text on one line.
 pub(super) fn inline(text: &str) -> String {
@@ -46,76 +44,40 @@ pub(super) fn quotation(text: &str, indent: usize) -> String {
     out
 }
 
-/// A value as a nested list. At the top, members of `hidden` and empty lists are left out.
-pub(super) fn list(value: &Value, hidden: &[&str]) -> String {
+/// The lines of a section: texts as quotations that keep their lines, items as lists.
+pub(super) fn section_lines(lines: &[SheetLine]) -> String {
+    let is_text = |line: &&SheetLine| !line.item && !line.text.is_empty();
     let mut out = String::new();
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                let is_empty = member.as_array().is_some_and(Vec::is_empty);
-                if !is_empty && !hidden.contains(&name.as_str()) {
-                    named(&mut out, name, member, 0);
-                }
+    for (number, line) in lines.iter().enumerate() {
+        let before = number.checked_sub(1).map(|before| &lines[before]);
+        let next = lines.get(number + 1);
+        if line.item {
+            let flat = SheetLine {
+                depth: 0,
+                ..line.clone()
+            };
+            let indent = "  ".repeat(line.depth);
+            out.push_str(&format!("{indent}{}\n", inline(&String::from(flat))));
+            if next.is_some_and(|next| !next.item) {
+                out.push('\n');
             }
+        } else if is_text(&line) {
+            out.push_str(quotation(&line.text, 0).trim_end());
+            out.push_str(if next.filter(is_text).is_some() {
+                "  \n"
+            } else {
+                "\n"
+            });
+            if next.is_some_and(|next| next.item) {
+                out.push('\n');
+            }
+        } else if before.filter(is_text).is_some() && next.filter(is_text).is_some() {
+            out.push_str(">\n");
+        } else if before.filter(is_text).is_some() {
+            out.push('\n');
         }
-        Value::Array(items) => items.iter().for_each(|one| item(&mut out, one, 0)),
-        Value::String(text) => out.push_str(&quotation(text, 0)),
-        other => item(&mut out, other, 0),
     }
     out
-}
-
-/// A member of an object as an item of a list.
-fn named(out: &mut String, name: &str, value: &Value, depth: usize) {
-    let indent = depth * 2;
-    let name = inline(&name.replace('_', " "));
-    out.push_str(&format!("{}- {name}:", " ".repeat(indent)));
-    match value {
-        Value::String(text) if text.trim_end().contains('\n') => {
-            out.push('\n');
-            out.push_str(&quotation(text, indent + 2));
-        }
-        Value::Object(members) if !members.is_empty() && depth < DEEPEST => {
-            out.push('\n');
-            for (name, member) in members {
-                named(out, name, member, depth + 1);
-            }
-        }
-        Value::Array(items) if !items.is_empty() && depth < DEEPEST => {
-            out.push('\n');
-            items.iter().for_each(|one| item(out, one, depth + 1));
-        }
-        other => out.push_str(&format!(" {}\n", scalar(other))),
-    }
-}
-
-/// An item of an array as an item of a list: of an object, the texts and numbers on one line, and the rest below.
-fn item(out: &mut String, value: &Value, depth: usize) {
-    let indent = " ".repeat(depth * 2);
-    let (line, below) = match value {
-        Value::Object(members) if depth < DEEPEST => {
-            let (nested, plain): (Vec<_>, Vec<_>) = members
-                .iter()
-                .partition(|(_, member)| member.is_object() || member.is_array());
-            let plain: Vec<String> = plain.iter().map(|(_, member)| scalar(member)).collect();
-            (plain.join(" – "), nested)
-        }
-        other => (scalar(other), Vec::new()),
-    };
-    out.push_str(format!("{indent}- {line}").trim_end());
-    out.push('\n');
-    for (name, member) in below {
-        named(out, name, member, depth + 1);
-    }
-}
-
-/// A value on one line.
-fn scalar(value: &Value) -> String {
-    match value {
-        Value::String(text) => inline(text),
-        Value::Null => "–".to_owned(),
-        other => inline(&other.to_string()),
-    }
 }
 
 /// A line in which nothing has an effect.
@@ -147,7 +109,6 @@ fn harmless(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn nothing_in_a_text_has_an_effect() {
@@ -175,25 +136,38 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_a_nested_list() {
-        let plan = json!({
-            "$schema": "x",
-            "what": "one\ntwo",
-            "file_plan": [{"path": "src/a.rs", "why": "the fix", "of": {"plan": null}}],
-            "done": true,
-            "empty": [],
-        });
+    fn lines_are_quotations_and_lists() {
+        let item = SheetLine {
+            text: "src/a.rs:\n@ann".to_owned(),
+            item: true,
+            depth: 1,
+            done: Some(true),
+            note: Some("#1".to_owned()),
+        };
+        let text = |text: &str| SheetLine {
+            text: text.to_owned(),
+            ..SheetLine::default()
+        };
+        let lines = [
+            text("/merge"),
+            text(""),
+            text("one"),
+            text("  </details>"),
+            text(""),
+            item,
+            text(""),
+            text("#1"),
+        ];
         let expected = "\
-- what:
-  > one
-  > two
-- file plan:
-  - src/a.rs – the fix
-    - of:
-      - plan: –
-- done: true
+> /merge
+>
+> one  
+>   <\u{200b}/details>
+
+  - [x] src/a.rs: @\u{200b}ann (#\u{200b}1)
+
+> #\u{200b}1
 ";
-        assert_eq!(list(&plan, &["$schema"]), expected);
-        assert_eq!(list(&json!("/merge"), &[]), "> /merge\n");
+        assert_eq!(section_lines(&lines), expected);
     }
 }

@@ -1,20 +1,17 @@
 //! What is described, as a heading and folded parts in Markdown.
 
-use super::foreign::{code, inline, list, quotation};
+use super::DescribedTask;
+use super::foreign::{code, inline, quotation, section_lines};
 use super::part::TextPart;
-use super::{DescribedFile, DescribedGround, DescribedVerification, TaskDescription};
 use crate::ci::CiPart;
 use crate::layout::{below, counted};
-use crate::verdict::SaidVerdict;
-use crate::{Finding, StepView, VerificationLine};
-use orch_core::decide::{ActorKind, DutyKind};
-use serde_json::Value;
+use crate::sheet::{GroundView, SheetVerification, ShownArtifact, ShownFile, short};
+use crate::{Finding, StepView, TaskSheet, VerificationLine};
+use orch_core::decide::ActorKind;
+use orch_core::workflow::ArtifactRole;
 
-/// The members of a document that say what is to be done, and why.
+/// The parts of a document that say what is different when the work is done.
 const WHAT: [&str; 3] = ["what", "summary", "description"];
-const WHY: &str = "why";
-/// The members of a verdict that list issues.
-const ISSUES: [&str; 3] = ["issues", "blocking_issues", "failed_tests"];
 /// How many failed tests are listed.
 const MOST_FAILED: usize = 50;
 /// How many findings are listed.
@@ -69,73 +66,87 @@ pub(super) fn described_findings(
 }
 
 /// The heading and the parts of a task.
-pub(super) fn described_task(task: &TaskDescription) -> (String, Vec<TextPart>) {
-    (heading(task), parts(task))
+pub(super) fn described_task(task: &DescribedTask) -> (String, Vec<TextPart>) {
+    (heading(&task.sheet), parts(task))
 }
 
 /// The title of a task, and where it stands.
-fn heading(task: &TaskDescription) -> String {
-    let title = match &task.task.title {
+fn heading(sheet: &TaskSheet) -> String {
+    let title = match &sheet.task.title {
         Some(title) => format!(": {}", inline(title)),
         None => String::new(),
     };
-    let phase = task.task.phase();
-    let standing = match task.duty.kind {
-        DutyKind::Done => format!("**{phase}**"),
-        _ => format!("**{phase}**, attempt {}", task.task.attempt),
+    let phase = sheet.task.phase();
+    let standing = match sheet.is_done() {
+        true => format!("**{phase}**"),
+        false => format!("**{phase}**, attempt {}", sheet.task.attempt),
     };
     format!(
         "### {}{title}\n\n{standing} – {}\n\n",
-        inline(&task.task.id),
-        inline(&task.duty.reason)
+        inline(&sheet.task.id),
+        inline(&sheet.duty.reason)
     )
 }
 
-fn parts(task: &TaskDescription) -> Vec<TextPart> {
+fn parts(task: &DescribedTask) -> Vec<TextPart> {
+    let sheet = &task.sheet;
     let mut parts = Vec::new();
-    let said = what(task);
+    let said = what(sheet);
     if !said.is_empty() {
         parts.push(TextPart::plain(said));
     }
-    let place = task.task.path.as_str();
+    let doubts = sheet.doubts.iter();
+    let doubts: String = doubts
+        .map(|doubt| format!("- {}\n", inline(&doubt.sentence())))
+        .collect();
+    if !doubts.is_empty() {
+        let summary = format!("<b>In doubt</b>: {}", sheet.doubts.len());
+        parts.push(TextPart::open(summary, doubts));
+    }
     let mut add = |summary: String, body: String| {
         if !body.is_empty() {
             parts.push(TextPart::folded(summary, body));
         }
     };
-    add("<b>Why</b>".to_owned(), why(task));
-    add("<b>Plan</b>".to_owned(), documents(task));
-    let verdicts: Vec<String> = task
-        .verdicts
-        .iter()
-        .map(|verdict| format!("{} {}", words(&verdict.artifact), decided(verdict)))
-        .collect();
-    let bodies = task.verdicts.iter().map(|one| judgement(one, place));
+    add(
+        "<b>Why</b>".to_owned(),
+        artifacts(sheet, ArtifactRole::Brief),
+    );
+    add(
+        "<b>Plan</b>".to_owned(),
+        artifacts(sheet, ArtifactRole::Document),
+    );
+    let verdicts = of_role(sheet, ArtifactRole::Verdict).flat_map(verdict_words);
+    let verdicts: Vec<String> = verdicts.collect();
     add(
         format!("<b>Verdicts</b>: {}", verdicts.join(", ")),
-        bodies.collect(),
+        artifacts(sheet, ArtifactRole::Verdict),
     );
-    let ran: Vec<String> = task
+    let ran: Vec<String> = sheet
         .verifications
         .iter()
-        .map(|one| format!("{} {}", one.line.name, one.line.outcome))
+        .map(|one| format!("{} {}", one.result.name, one.result.outcome))
         .collect();
-    let bodies = task.verifications.iter().map(verification);
+    let bodies = sheet.verifications.iter().map(verification);
     add(
         format!("<b>Verification</b> by orch: {}", ran.join(", ")),
         bodies.collect(),
     );
-    let bodies = task.reports.iter().map(|one| judgement(one, place));
+    let reports = of_role(sheet, ArtifactRole::Report).map(|artifact| artifact.files.len());
     add(
-        format!("<b>Reports</b> that others wrote: {}", task.reports.len()),
-        bodies.collect(),
+        format!(
+            "<b>Reports</b> that others wrote: {}",
+            reports.sum::<usize>()
+        ),
+        artifacts(sheet, ArtifactRole::Report),
     );
-    if !(task.orders.is_empty() && task.waived.is_empty()) {
+    if !task.orders.is_empty() {
         let summary = format!("<b>Ordered by people</b>: {}", task.orders.len());
-        parts.push(TextPart::open(summary, orders(task)));
+        let orders = task.orders.iter().map(step);
+        parts.push(TextPart::open(summary, orders.collect()));
     }
-    let grounds: String = task.rests_on.iter().map(ground).collect();
-    let heading = if task.approved {
+    let grounds: String = sheet.rests_on.iter().map(ground).collect();
+    let heading = if sheet.is_done() {
         "<b>What the approval rests on</b>"
     } else {
         "<b>What an approval would rest on</b>"
@@ -152,51 +163,54 @@ fn parts(task: &TaskDescription) -> Vec<TextPart> {
 }
 
 /// What is different when the work is done, as the first document that says so has it.
-fn what(task: &TaskDescription) -> String {
-    let mut documents = task.documents.iter();
-    let said = documents.find_map(|document| {
-        let mut members = WHAT.iter().filter_map(|name| document.content.get(name));
-        members.find_map(Value::as_str)
+fn what(sheet: &TaskSheet) -> String {
+    let files = of_role(sheet, ArtifactRole::Document).flat_map(|artifact| &artifact.files);
+    let mut sections = files.flat_map(|file| &file.sections);
+    let said = sections.find_map(|section| match &section.heading {
+        Some(heading) => {
+            let is_what = WHAT.contains(&heading.to_lowercase().as_str());
+            is_what.then(|| section_lines(&section.lines))
+        }
+        None => section.lines.iter().find_map(|line| {
+            let (name, text) = line.text.split_once(": ")?;
+            WHAT.contains(&name).then(|| quotation(text, 0))
+        }),
     });
-    said.map(|text| quotation(text, 0)).unwrap_or_default()
+    said.unwrap_or_default()
 }
 
-/// What was wanted: the brief, or else what the plan says of it.
-fn why(task: &TaskDescription) -> String {
-    let mut out = String::new();
-    for brief in &task.brief {
-        out.push_str(&list(&brief.content, &[]));
-        out.push('\n');
-    }
-    if out.is_empty() {
-        let mut said = task
-            .documents
-            .iter()
-            .filter_map(|document| document.content.get(WHY));
-        out.push_str(&said.next().map(|why| list(why, &[])).unwrap_or_default());
-    }
-    out
+fn of_role(sheet: &TaskSheet, role: ArtifactRole) -> impl Iterator<Item = &ShownArtifact> {
+    let artifacts = sheet.artifacts.iter();
+    artifacts.filter(move |artifact| artifact.role == role)
 }
 
-fn documents(task: &TaskDescription) -> String {
+/// What the files of such artifacts say.
+fn artifacts(sheet: &TaskSheet, role: ArtifactRole) -> String {
     let mut out = String::new();
-    for document in &task.documents {
-        out.push_str(&file_line(document, &task.task.path));
-        out.push_str(&list(&document.content, &["$schema"]));
-        out.push('\n');
+    for artifact in of_role(sheet, role) {
+        for file in &artifact.files {
+            out.push_str(&file_line(artifact, file, &sheet.task.path));
+            out.push_str(&file_body(file));
+        }
+        if artifact.omitted > 0 {
+            out.push_str(&format!("- {}\n", counted(artifact.omitted, "more file")));
+        }
     }
     out
 }
 
 /// The name of a file, who wrote it, and why it does not count.
-fn file_line(file: &DescribedFile, task: &str) -> String {
+fn file_line(artifact: &ShownArtifact, file: &ShownFile, task: &str) -> String {
     let mut line = format!(
         "**{}** {}",
-        words(&file.artifact),
+        words(&artifact.artifact),
         code(&below(task, &file.path))
     );
-    if !file.writers.is_empty() {
-        line.push_str(&format!(" by {}", inline(&file.writers.join(", "))));
+    if !artifact.writers.is_empty() {
+        line.push_str(&format!(" by {}", inline(&artifact.writers.join(", "))));
+    }
+    if artifact.standing != "ready" {
+        line.push_str(&format!(" – {}", artifact.standing));
     }
     if let Some(why) = &file.not_counted {
         line.push_str(&format!(" – does not count: {}", inline(why)));
@@ -204,14 +218,9 @@ fn file_line(file: &DescribedFile, task: &str) -> String {
     format!("{line}\n\n")
 }
 
-/// A verdict or a report: what it says, and what it objects to.
-fn judgement(file: &DescribedFile, task: &str) -> String {
-    let mut out = file_line(file, task);
-    let mut hidden = vec!["$schema", "of", "suites", "failed"];
-    if !file.issues.is_empty() {
-        hidden.extend(ISSUES);
-    }
-    out.push_str(&list(&file.content, &hidden));
+/// What a file objects to, and what else it says.
+fn file_body(file: &ShownFile) -> String {
+    let mut out = String::new();
     for issue in file.issues.iter().take(MOST_FAILED) {
         let severity = match &issue.severity {
             Some(severity) => format!("**{}**: ", inline(severity)),
@@ -224,21 +233,37 @@ fn judgement(file: &DescribedFile, task: &str) -> String {
         out.push_str(&format!("- {severity}{}{about}\n", inline(&issue.message)));
     }
     more(&mut out, file.issues.len());
-    out.push('\n');
+    if !file.issues.is_empty() {
+        out.push('\n');
+    }
+    for section in &file.sections {
+        if let Some(heading) = &section.heading {
+            out.push_str(&format!("**{}**\n\n", inline(heading)));
+        }
+        out.push_str(&section_lines(&section.lines));
+        out.push('\n');
+    }
+    if file.omitted > 0 {
+        let left = counted(file.omitted, "more line");
+        out.push_str(&format!("- {left}\n\n"));
+    }
     out
 }
 
-/// How a verdict decided, in its own words.
-fn decided(file: &DescribedFile) -> String {
-    let said = SaidVerdict::of(&file.content, &file.issues);
-    let said = said.map_or("is there".to_owned(), |said| inline(&said.word));
-    match file.not_counted {
-        Some(_) => format!("{said} (does not count)"),
-        None => said,
-    }
+/// The name of each verdict of an artifact, and what it says.
+fn verdict_words(artifact: &ShownArtifact) -> impl Iterator<Item = String> {
+    artifact.files.iter().map(|file| {
+        let said = file.verdict.as_ref();
+        let said = said.map_or("is there".to_owned(), |said| inline(&said.word));
+        let counts = match file.not_counted.is_none() && artifact.standing == "ready" {
+            true => "",
+            false => " (does not count)",
+        };
+        format!("{} {said}{counts}", words(&artifact.artifact))
+    })
 }
 
-fn verification(one: &DescribedVerification) -> String {
+fn verification(one: &SheetVerification) -> String {
     let VerificationLine {
         name,
         outcome,
@@ -251,7 +276,7 @@ fn verification(one: &DescribedVerification) -> String {
         lost,
         flaky,
         ..
-    } = &one.line;
+    } = &one.result;
     let counts = match (tests, failures) {
         (Some(tests), Some(failures)) => format!(", {tests} tests, {failures} failed"),
         _ => ", by its exit code".to_owned(),
@@ -300,28 +325,13 @@ fn more(out: &mut String, count: usize) {
     }
 }
 
-/// What people ordered, and what they accepted without.
-fn orders(task: &TaskDescription) -> String {
-    let mut out: String = task.orders.iter().map(step).collect();
-    if !task.waived.is_empty() {
-        let names: Vec<String> = task.waived.iter().map(|name| code(name)).collect();
-        out.push_str(&format!("- accepted without: {}\n", names.join(", ")));
-    }
-    out
-}
-
-fn ground(ground: &DescribedGround) -> String {
-    let by = if ground.ran { ", which orch ran" } else { "" };
-    let short: String = ground.digest.chars().take(10).collect();
-    let standing = match &ground.why_not {
-        Some(why) => format!(" – **does not stand**: {}", inline(why)),
-        None => String::new(),
+fn ground(ground: &GroundView) -> String {
+    let mark = match ground.why_not {
+        Some(_) => "✗",
+        None => "✓",
     };
-    format!(
-        "- {} {}{by}{standing}\n",
-        words(&ground.artifact),
-        code(&short)
-    )
+    let digest = code(&short(ground.digest.as_deref()));
+    format!("- {mark} {} {digest}\n", inline(&ground.words()))
 }
 
 /// A step as an item of a list.

@@ -9,19 +9,11 @@ mod markdown;
 mod part;
 
 use super::ci::CiPart;
-use super::issue::issue_view;
-use super::wire::in_repository;
-use super::{
-    DutyView, Finding, IssueView, Repository, StepView, Subject, TaskView, VerificationLine,
-};
+use super::{Finding, Repository, StepView, Subject, TaskSheet};
 use markdown::{described_findings, described_task};
-use orch_base::{Digest, Place};
-use orch_core::decide::{Derived, HistoryEntry, Kind, QuotedIssue, is_person_order};
-use orch_core::workflow::{Artifact, Role};
+use orch_core::decide::{HistoryEntry, Kind, is_person_order};
 use part::{TextPart, fitted};
 use serde::Serialize;
-use serde_json::Value;
-use std::sync::Arc;
 
 /// What the marker of a text names that is about a range. No task has such an id.
 const EVERYTHING: &str = "*";
@@ -38,7 +30,7 @@ pub struct PullRequest {
     /// The range whose tasks it describes; null if they were named.
     pub range: Option<String>,
     /// The tasks.
-    pub tasks: Vec<TaskDescription>,
+    pub tasks: Vec<DescribedTask>,
     /// The description as a text.
     #[serde(flatten)]
     pub text: PullRequestText,
@@ -58,111 +50,17 @@ pub struct PullRequestText {
     pub cut: bool,
 }
 
-/// What a pull request says of one task.
+/// What a pull request says of one task: its sheet, without the code, and its log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct TaskDescription {
-    /// The task.
+pub struct DescribedTask {
+    /// The sheet.
     #[serde(flatten)]
-    pub task: TaskView,
-    /// Who must do what about it.
-    #[serde(flatten)]
-    pub duty: DutyView,
-    /// What was wanted, in the words of whoever wanted it.
-    pub brief: Vec<DescribedFile>,
-    /// The plan, and whatever else phases produced that is neither code nor judges something.
-    pub documents: Vec<DescribedFile>,
-    /// The verdicts.
-    pub verdicts: Vec<DescribedFile>,
-    /// The results of the verifications that `orch` ran.
-    pub verifications: Vec<DescribedVerification>,
-    /// The reports that others wrote.
-    pub reports: Vec<DescribedFile>,
+    pub sheet: TaskSheet,
     /// What people ordered, oldest first.
     pub orders: Vec<StepView>,
-    /// Artifacts whose absence a person has accepted.
-    pub waived: Vec<String>,
-    /// Whether the task is finished, so that `restsOn` is what its approval named.
-    pub approved: bool,
-    /// What the approval rests on, or would rest on.
-    pub rests_on: Vec<DescribedGround>,
     /// The recorded steps, oldest first.
     pub steps: Vec<StepView>,
-}
-
-/// A file of a task, with its contents.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct DescribedFile {
-    /// The name of the artifact.
-    pub artifact: String,
-    /// The path, relative to the root of the repository.
-    pub path: String,
-    /// The blob id; null if the file cannot be read.
-    pub digest: Option<String>,
-    /// Why it does not count; null if it does.
-    pub not_counted: Option<String>,
-    /// Who wrote the artifact, as far as known.
-    pub writers: Vec<String>,
-    /// What it contains: a value if the file is data that can be read, otherwise its text.
-    pub content: Value,
-    /// What it objects to.
-    pub issues: Vec<IssueView>,
-}
-
-/// The result of a verification.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct DescribedVerification {
-    /// What it gave.
-    #[serde(flatten)]
-    pub line: VerificationLine,
-    /// Whether the code is still the one that it judged; null if this is not known.
-    pub same_code: Option<bool>,
-}
-
-/// Something that an approval rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct DescribedGround {
-    /// The name of the artifact.
-    pub artifact: String,
-    /// Its digest.
-    pub digest: String,
-    /// Whether `orch` made it by running something.
-    pub ran: bool,
-    /// Why it does not stand; null if it does.
-    pub why_not: Option<String>,
-}
-
-/// What was read of a task.
-pub struct DescribedTask<'a> {
-    /// The task and its decision.
-    pub subject: Subject<'a>,
-    /// Its files, by artifact in the order of the workflow.
-    pub files: Vec<ReadFile<'a>>,
-    /// What they object to, each with its place.
-    pub issues: Vec<(QuotedIssue, Place)>,
-    /// The results of its verifications.
-    pub verifications: Vec<DescribedVerification>,
-    /// Its log, oldest first.
-    pub entries: Vec<Arc<HistoryEntry>>,
-}
-
-/// A file of an artifact as it was read.
-pub struct ReadFile<'a> {
-    /// The artifact.
-    pub artifact: &'a Artifact,
-    /// The name of the file within the task.
-    pub name: &'a str,
-    /// Its blob id.
-    pub digest: Option<Digest>,
-    /// What it contains.
-    pub content: Value,
 }
 
 impl PullRequest {
@@ -172,11 +70,11 @@ impl PullRequest {
     pub fn new(
         repository: Repository,
         range: Option<String>,
-        tasks: Vec<TaskDescription>,
+        tasks: Vec<DescribedTask>,
         limit: usize,
     ) -> Self {
         let marked = match (&range, tasks.as_slice()) {
-            (None, [only]) => only.task.id.as_str(),
+            (None, [only]) => only.sheet.task.id.as_str(),
             _ => EVERYTHING,
         };
         let text = PullRequestText::new(marked, None, &tasks, limit);
@@ -193,7 +91,7 @@ impl PullRequestText {
     fn new(
         marked: &str,
         first: Option<(String, Vec<TextPart>)>,
-        tasks: &[TaskDescription],
+        tasks: &[DescribedTask],
         limit: usize,
     ) -> Self {
         let marker = format!("<!-- orch:{marked} -->");
@@ -219,7 +117,7 @@ impl PullRequestText {
         passed: bool,
         parts: &[CiPart],
         findings: &[Finding],
-        tasks: &[TaskDescription],
+        tasks: &[DescribedTask],
         limit: usize,
     ) -> Self {
         let found = described_findings(passed, parts, findings);
@@ -227,105 +125,26 @@ impl PullRequestText {
     }
 }
 
-impl TaskDescription {
-    /// The description of a task.
-    #[must_use]
-    pub fn of(read: &DescribedTask<'_>) -> Self {
-        let subject = &read.subject;
-        let decision = subject.decision;
-        let with_role = |role: Role| -> Vec<DescribedFile> {
-            let files = read.files.iter();
-            files
-                .filter(|file| file.artifact.role() == role)
-                .map(|file| DescribedFile::of(file, read))
-                .collect()
+impl DescribedTask {
+    /// The description of a task, with the entries of its log, oldest first.
+    pub fn of<'e>(
+        sheet: TaskSheet,
+        subject: &Subject<'_>,
+        entries: impl Iterator<Item = &'e HistoryEntry>,
+    ) -> Self {
+        let mut described = Self {
+            sheet,
+            orders: Vec::new(),
+            steps: Vec::new(),
         };
-        let step = |entry: &HistoryEntry| {
-            StepView::recorded(decision.task.as_str(), subject.place, entry, None)
-        };
-        let is_order = |entry: &HistoryEntry| {
-            is_person_order(subject.workflow, entry) || entry.kind == Kind::Undo
-        };
-        let orders = read.entries.iter().filter(|entry| is_order(entry));
-        Self {
-            task: TaskView::of(decision, subject.title, &subject.path),
-            duty: DutyView::of(subject),
-            brief: with_role(Role::Brief),
-            documents: with_role(Role::Document),
-            verdicts: with_role(Role::Verdict),
-            verifications: read.verifications.clone(),
-            reports: with_role(Role::Report),
-            orders: orders.map(|entry| step(entry)).collect(),
-            waived: decision.waived.iter().map(ToString::to_string).collect(),
-            approved: decision.is_done(),
-            rests_on: rests_on(read),
-            steps: read.entries.iter().map(|entry| step(entry)).collect(),
+        for entry in entries {
+            let task = subject.decision.task.as_str();
+            let step = StepView::recorded(task, subject.place, entry, None);
+            if is_person_order(subject.workflow, entry) || entry.kind == Kind::Undo {
+                described.orders.push(step.clone());
+            }
+            described.steps.push(step);
         }
-    }
-}
-
-/// What the approval of a finished task names, or else the verdicts and reports on which earlier phases were left.
-fn rests_on(read: &DescribedTask<'_>) -> Vec<DescribedGround> {
-    let decision = read.subject.decision;
-    let last_move = read.entries.iter().rfind(|entry| !entry.kind.stays());
-    let named = last_move.filter(|_| decision.is_done());
-    if let Some(approval) = named.filter(|entry| !entry.rests_on.is_empty()) {
-        let grounds = approval.rests_on.iter();
-        return grounds
-            .map(|ground| DescribedGround {
-                artifact: ground.artifact.to_string(),
-                digest: ground.digest.to_string(),
-                ran: ground.ran,
-                why_not: None,
-            })
-            .collect();
-    }
-    let grounds = decision.grounds.iter();
-    grounds
-        .map(|ground| DescribedGround {
-            artifact: ground.artifact.to_string(),
-            digest: ground.digest.to_string(),
-            ran: ground.artifact.as_str() == orch_core::workflow::VERIFIED,
-            why_not: ground.why_not.clone(),
-        })
-        .collect()
-}
-
-impl DescribedFile {
-    fn of(file: &ReadFile<'_>, read: &DescribedTask<'_>) -> Self {
-        let name = &file.artifact.name;
-        let derived: Option<&Derived> = read
-            .subject
-            .decision
-            .artifacts
-            .iter()
-            .find(|derived| derived.name == *name);
-        let own = derived
-            .into_iter()
-            .flat_map(|derived| &derived.files)
-            .find(|one| one.path == file.name);
-        let not_counted = match own {
-            Some(own) if !own.valid => Some("it is malformed".to_owned()),
-            Some(own) => own.not_counted.clone(),
-            None => None,
-        };
-        let writers = derived
-            .map(|derived| derived.writers.as_slice())
-            .unwrap_or_default();
-        let issues = read
-            .issues
-            .iter()
-            .filter(|(issue, _)| issue.artifact == *name && issue.path == file.name);
-        Self {
-            artifact: name.to_string(),
-            path: in_repository(read.subject.place, file.name),
-            digest: file.digest.map(|digest| digest.to_string()),
-            not_counted,
-            writers: writers.iter().map(ToString::to_string).collect(),
-            content: file.content.clone(),
-            issues: issues
-                .map(|(issue, place)| issue_view(issue, Some(place)))
-                .collect(),
-        }
+        described
     }
 }

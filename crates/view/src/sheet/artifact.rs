@@ -7,8 +7,8 @@ use crate::issue::issue_view;
 use crate::verdict::SaidVerdict;
 use crate::wire::in_repository;
 use crate::{Finding, IssueView};
-use orch_core::decide::{Derived, DerivedFile, FileFact, QuotedIssue, issues};
-use orch_core::workflow::{Artifact, Format, Role};
+use orch_core::decide::{Derived, DerivedFile, FileFact};
+use orch_core::workflow::{Artifact, ArtifactRole, Format};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub struct ShownArtifact {
     /// Its description in the workflow; null if it has none.
     pub title: Option<String>,
     /// What it is to whoever decides.
-    pub role: Role,
+    pub role: ArtifactRole,
     /// `ready`, `stale` or `invalid`.
     #[cfg_attr(test, schemars(extend("enum" = ["ready", "stale", "invalid"])))]
     pub standing: &'static str,
@@ -64,30 +64,21 @@ pub struct ShownFile {
 
 /// The artifacts that are there, apart from the code and the results of verifications.
 pub(super) fn shown(source: &SheetSource<'_>) -> Vec<ShownArtifact> {
-    let issues = match source.state {
-        Some(state) => issues(source.subject.workflow, state, source.facts),
-        None => Vec::new(),
-    };
     let mut found = Vec::new();
     for derived in &source.subject.decision.artifacts {
         let artifact = source.subject.workflow.artifact(&derived.name);
         let Some(artifact) =
-            artifact.filter(|artifact| derived.present && artifact.role() != Role::Code)
+            artifact.filter(|artifact| derived.present && artifact.role() != ArtifactRole::Code)
         else {
             continue;
         };
-        found.push(artifact_of(source, artifact, derived, &issues));
+        found.push(artifact_of(source, artifact, derived));
     }
     found.sort_by_key(|artifact| artifact.role);
     found
 }
 
-fn artifact_of(
-    source: &SheetSource<'_>,
-    artifact: &Artifact,
-    derived: &Derived,
-    issues: &[QuotedIssue],
-) -> ShownArtifact {
+fn artifact_of(source: &SheetSource<'_>, artifact: &Artifact, derived: &Derived) -> ShownArtifact {
     let facts = facts(source.subject, derived);
     let (standing, _) = facts.standing();
     let files = derived.files.iter().take(MOST_FILES);
@@ -99,28 +90,24 @@ fn artifact_of(
         because: facts.stale_because.filter(|_| derived.valid),
         writers: facts.writers,
         digest: facts.digest,
-        files: files
-            .map(|file| file_of(source, artifact, file, issues))
-            .collect(),
+        files: files.map(|file| file_of(source, artifact, file)).collect(),
         omitted: derived.files.len().saturating_sub(MOST_FILES),
     }
 }
 
-fn file_of(
-    source: &SheetSource<'_>,
-    artifact: &Artifact,
-    derived: &DerivedFile,
-    issues: &[QuotedIssue],
-) -> ShownFile {
+fn file_of(source: &SheetSource<'_>, artifact: &Artifact, derived: &DerivedFile) -> ShownFile {
     let facts = source.facts.artifacts.get(&artifact.name);
     let fact = facts
         .into_iter()
         .flatten()
         .find(|fact| fact.path == derived.path);
-    let own = issues
+    let own = source
+        .issues
         .iter()
-        .filter(|issue| issue.artifact == artifact.name && issue.path == derived.path);
-    let issues: Vec<IssueView> = own.map(|issue| issue_view(issue, None)).collect();
+        .filter(|(issue, _)| issue.artifact == artifact.name && issue.path == derived.path);
+    let issues: Vec<IssueView> = own
+        .map(|(issue, place)| issue_view(issue, place.as_ref()))
+        .collect();
     let path = in_repository(source.subject.place, &derived.path);
     let data = fact.and_then(|fact| fact.data.as_deref());
     let verdict = data

@@ -16,14 +16,15 @@ pub(crate) use doubts::Doubt;
 pub(crate) use grounds::GroundView;
 pub(crate) use outline::{SheetLine, SheetSection};
 pub use text::SheetForm;
+pub(crate) use text::short;
 
 use super::text::headline;
 use super::{CommandView, DutyView, Repository, Subject, Suggestion, TaskView, VerificationLine};
 use artifact::shown;
 use doubts::doubts;
 use grounds::grounds;
-use orch_base::{RepoPath, argv_at};
-use orch_core::decide::{DutyKind, Facts, ResultFile, State, WayStop};
+use orch_base::{Place, RepoPath, argv_at};
+use orch_core::decide::{DutyKind, Facts, QuotedIssue, ResultFile, State, WayStop};
 use orch_core::verification::result_path;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +39,8 @@ pub struct SheetSource<'a> {
     pub state: Option<&'a State>,
     /// What was observed of it.
     pub facts: &'a Facts,
+    /// What its files object to, each with its place in the file.
+    pub issues: Vec<(QuotedIssue, Option<Place>)>,
     /// The bytes of its files, by their paths relative to the root of the repository.
     pub contents: BTreeMap<&'a str, &'a [u8]>,
     /// The change of the code that it makes, if it makes one.
@@ -81,6 +84,7 @@ pub struct TaskSheet {
 /// A verification with a result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
 pub struct SheetVerification {
     /// What it gave.
     #[serde(flatten)]
@@ -89,6 +93,8 @@ pub struct SheetVerification {
     pub path: String,
     /// The digest of that file.
     pub digest: String,
+    /// Whether the code is still the one that it judged; null if this is not known.
+    pub same_code: Option<bool>,
 }
 
 super::json::documents! { TaskSheet = "sheet" }
@@ -145,6 +151,7 @@ fn verifications(source: &SheetSource<'_>) -> Vec<SheetVerification> {
                 result: VerificationLine::of(result),
                 path: super::wire::in_repository(source.subject.place, &result_path(name)),
                 digest: digest.to_string(),
+                same_code: fact.code.map(|code| code == result.run.code.committed()),
             });
         }
     }

@@ -5,7 +5,7 @@ use crate::layout::{ago, below, counted, one_line, paragraph, visible};
 use crate::way::way_text;
 use crate::{Paint, Style};
 use orch_base::{Severity, Timestamp, command};
-use orch_core::workflow::{Owner, Role};
+use orch_core::workflow::{ArtifactRole, Owner};
 
 /// How a sheet is written.
 #[derive(Debug, Clone, Copy)]
@@ -184,7 +184,7 @@ impl SheetText<'_> {
             };
             beside.push((artifact.standing.to_owned(), style));
         }
-        if artifact.role == Role::Verdict && artifact.files.len() == 1 {
+        if artifact.role == ArtifactRole::Verdict && artifact.files.len() == 1 {
             let verdict = artifact
                 .files
                 .first()
@@ -235,15 +235,7 @@ impl SheetText<'_> {
 
     fn file(&mut self, file: &ShownFile) {
         for issue in &file.issues {
-            let place = issue.about.as_ref();
-            let place = place.map_or(String::new(), |about| format!("{about}: "));
-            let severity = issue.severity.as_ref();
-            let style = match severity.map(String::as_str) {
-                Some("blocking") | None => Style::Bad,
-                Some(_) => Style::Warn,
-            };
-            let severity = severity.map_or(String::new(), |severity| format!("{severity}: "));
-            self.painted(style, &format!("{place}{severity}{}", issue.message), 2, 4);
+            self.painted(issue.style(), &issue.text(), 2, 4);
         }
         for section in &file.sections {
             self.section(section);
