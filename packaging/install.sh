@@ -123,7 +123,7 @@ trap clean_up EXIT
 trap 'exit 1' HUP INT TERM
 tar -xzf "$archive" -C "$scratch" || fail "cannot unpack $name"
 tree=$scratch/${name%.tar.gz}
-version=$("$tree/bin/orch" --version 2>&1) || fail "the program does not run here: $version"
+version=$("$tree/bin/orch" --version 2>&1) || fail "the program does not run in $scratch (TMPDIR chooses another directory): $version"
 
 # All are copied before the first is put in its place. Each is put there by a rename: an orch that runs goes on.
 (cd "$tree" && find bin share -type f) | LC_ALL=C sort >"$scratch/files"
@@ -140,7 +140,10 @@ if [ -f "$installed" ]; then
     LC_ALL=C sort "$installed" | LC_ALL=C comm -23 - "$scratch/files" >"$scratch/gone"
 fi
 # Names the files of both versions until those of the older one are gone.
-LC_ALL=C sort "$scratch/files" "$scratch/gone" >"$installed"
+if ! { LC_ALL=C sort "$scratch/files" "$scratch/gone" >"$installed.$$" && mv -f "$installed.$$" "$installed"; }; then
+    rm -f "$installed.$$"
+    fail "cannot write $installed: nothing is installed"
+fi
 while IFS= read -r path; do
     mv -f "$prefix/${path%/*}/.${path##*/}.$$" "$prefix/$path" || fail "cannot write $prefix/$path: start this script again"
 done <"$scratch/files"

@@ -10,7 +10,9 @@ use super::grounds::outdated_in_words;
 use super::objection::Objection;
 use super::order::{current, given, override_to, refused, rollback};
 use super::standing::is_spent;
-use super::{Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY};
+use super::{
+    Decision, Facts, FileFact, FileWriter, Stamp, State, Transition, Verdict, WHY, is_order,
+};
 use crate::workflow::{Artifact, Format, Owner, SchemaText, Workflow, blank};
 use orch_base::{ArtifactName, Code, Digest, Error, Hint, PhaseId, Timestamp, words};
 use serde_json::{Map, Value};
@@ -676,9 +678,10 @@ enum Choices {
     Opposite,
 }
 
-/// What a person may do next by a decision; or else to ask why.
+/// What a person may do next by a decision, without going against the rules; or else to ask why.
 pub(super) fn what_to_do(decision: &Decision, task: &str) -> Hint {
-    let first = decision.options.first();
+    let mut options = decision.options.iter();
+    let first = options.find(|option| !is_order(option.id));
     first.map_or_else(
         || Hint::run(&["orch", "explain", task]),
         |option| Hint::run(&option.argv),

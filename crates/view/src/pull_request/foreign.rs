@@ -10,14 +10,20 @@ use crate::sheet::SheetLine;
 /// A space without width.
 const GAP: char = '\u{200b}';
 
-/// The text on one line.
+/// The text on one line. Backticks that are no pairs could begin code that ends in code of ours, so they become entities.
 pub(super) fn inline(text: &str) -> String {
-    harmless(&one_line(text))
+    let line = harmless(&one_line(text));
+    let are_pairs = line.matches('`').count() % 2 == 0;
+    if are_pairs && !line.contains("``") && !line.contains("\\`") {
+        line
+    } else {
+        line.replace('`', "&#96;")
+    }
 }
 
 /// The text on one line within code.
 pub(super) fn code(text: &str) -> String {
-    let line = one_line(text);
+    let line = harmless(&one_line(text));
     let longest = line.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default() + 1);
     if line.is_empty() {
@@ -94,6 +100,10 @@ fn harmless(line: &str) -> String {
             // An issue or a merge request, or a picture, which is fetched.
             '#' => next.is_alphanumeric(),
             '!' => next.is_alphanumeric() || next == '[',
+            // An address, which can refer to an issue, and the target of a link.
+            ':' => next == '/',
+            '.' => before.map(|c| c.to_ascii_lowercase()) == ['w', 'w'],
+            ']' => matches!(next, '(' | '[' | ':'),
             // `GH-1`.
             '-' => next.is_ascii_digit() && before.map(|c| c.to_ascii_lowercase()) == ['g', 'h'],
             _ => false,
@@ -121,14 +131,19 @@ mod tests {
                 "Fixes #1, GH-2 and !3",
                 "Fixes #\u{200b}1, GH-\u{200b}2 and !\u{200b}3",
             ),
-            ("![x](http://y)", "!\u{200b}[x](http://y)"),
+            ("![x](http://y)", "!\u{200b}[x]\u{200b}(http:\u{200b}//y)"),
+            ("www.example.org", "www.\u{200b}example.org"),
+            ("an odd ` and <b>", "an odd &#96; and <\u{200b}b>"),
+            ("\\` and `", "\\&#96; and &#96;"),
+            ("`` and ``", "&#96;&#96; and &#96;&#96;"),
+            ("`plan`", "`plan`"),
             ("# A title! x-1", "# A title! x-1"),
             ("two\nlines\u{202e}", "two lines\u{fffd}"),
         ] {
             assert_eq!(inline(text), expected);
         }
         assert_eq!(code("a`b"), "`` a`b ``");
-        assert_eq!(code("<!-- -->"), "`<!-- -->`");
+        assert_eq!(code("<!-- @a -->"), "`<\u{200b}!-- @\u{200b}a -->`");
         assert_eq!(
             quotation("/close\n\n```\n@x\n", 2),
             "  > /close\n  >\n  > ```\n  > @\u{200b}x\n"

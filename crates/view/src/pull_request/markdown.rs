@@ -4,7 +4,7 @@ use super::DescribedTask;
 use super::foreign::{code, inline, quotation, section_lines};
 use super::part::TextPart;
 use crate::ci::CiPart;
-use crate::layout::{below, counted};
+use crate::layout::{below, counted, shorten};
 use crate::sheet::{GroundView, SheetVerification, ShownArtifact, ShownFile, short};
 use crate::{Finding, StepView, TaskSheet, VerificationLine};
 use orch_core::decide::ActorKind;
@@ -12,6 +12,9 @@ use orch_core::workflow::ArtifactRole;
 
 /// The parts of a document that say what is different when the work is done.
 const WHAT: [&str; 3] = ["what", "summary", "description"];
+/// How long a word of a file may be in the line of a fold, and a sentence of it in a heading, in columns.
+const WORD: usize = 60;
+const SENTENCE: usize = 300;
 /// How many failed tests are listed.
 const MOST_FAILED: usize = 50;
 /// How many findings are listed.
@@ -73,7 +76,7 @@ pub(super) fn described_task(task: &DescribedTask) -> (String, Vec<TextPart>) {
 /// The title of a task, and where it stands.
 fn heading(sheet: &TaskSheet) -> String {
     let title = match &sheet.task.title {
-        Some(title) => format!(": {}", inline(title)),
+        Some(title) => format!(": {}", inline(&shorten(title, SENTENCE))),
         None => String::new(),
     };
     let phase = sheet.task.phase();
@@ -84,7 +87,7 @@ fn heading(sheet: &TaskSheet) -> String {
     format!(
         "### {}{title}\n\n{standing} – {}\n\n",
         inline(&sheet.task.id),
-        inline(&sheet.duty.reason)
+        inline(&shorten(&sheet.duty.reason, SENTENCE))
     )
 }
 
@@ -141,7 +144,10 @@ fn parts(task: &DescribedTask) -> Vec<TextPart> {
         artifacts(sheet, ArtifactRole::Report),
     );
     if !task.orders.is_empty() {
-        let summary = format!("<b>Ordered by people</b>: {}", task.orders.len());
+        let summary = format!(
+            "<b>Ordered or sent back by people</b>: {}",
+            task.orders.len()
+        );
         let orders = task.orders.iter().map(step);
         parts.push(TextPart::open(summary, orders.collect()));
     }
@@ -254,7 +260,9 @@ fn file_body(file: &ShownFile) -> String {
 fn verdict_words(artifact: &ShownArtifact) -> impl Iterator<Item = String> {
     artifact.files.iter().map(|file| {
         let said = file.verdict.as_ref();
-        let said = said.map_or("is there".to_owned(), |said| inline(&said.word));
+        let said = said.map_or("is there".to_owned(), |said| {
+            inline(&shorten(&said.word, WORD))
+        });
         let counts = match file.not_counted.is_none() && artifact.standing == "ready" {
             true => "",
             false => " (does not count)",

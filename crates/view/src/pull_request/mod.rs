@@ -11,7 +11,8 @@ mod part;
 use super::ci::CiPart;
 use super::{Finding, Repository, StepView, Subject, TaskSheet};
 use markdown::{described_findings, described_task};
-use orch_core::decide::{HistoryEntry, Kind, is_person_order};
+use orch_core::decide::{ActorKind, HistoryEntry, Kind, is_person_order};
+use orch_core::workflow::Workflow;
 use part::{TextPart, fitted};
 use serde::Serialize;
 
@@ -140,11 +141,22 @@ impl DescribedTask {
         for entry in entries {
             let task = subject.decision.task.as_str();
             let step = StepView::recorded(task, subject.place, entry, None);
-            if is_person_order(subject.workflow, entry) || entry.kind == Kind::Undo {
+            if is_worth_telling(subject.workflow, entry) {
                 described.orders.push(step.clone());
             }
             described.steps.push(step);
         }
         described
+    }
+}
+
+/// Whether a step is told apart from the others: a person ordered it against the rules, sent the task back, or took an
+/// order back. An acceptance is what everybody expects.
+fn is_worth_telling(workflow: &Workflow, entry: &HistoryEntry) -> bool {
+    match entry.kind {
+        Kind::Advance => false,
+        Kind::Regress => entry.actor.kind == ActorKind::Human,
+        Kind::Undo => true,
+        _ => is_person_order(workflow, entry),
     }
 }

@@ -63,17 +63,14 @@ pub(super) fn fitted(
     let footer = format!("{marker}\n");
     let mut left = limit.saturating_sub(length(&footer) + NOTE);
     // The headings come first: a task without its parts is still named.
-    let mut kept = 0;
-    for (heading, parts) in &described {
+    let all = described.len();
+    described.retain(|(heading, parts)| {
         let frames = parts.iter().map(|part| length(&part.framed("")) + NOTE);
-        let Some(rest) = left.checked_sub(length(heading) + frames.sum::<usize>()) else {
-            break;
-        };
-        left = rest;
-        kept += 1;
-    }
-    let omitted = described.len() - kept;
-    described.truncate(kept);
+        let rest = left.checked_sub(length(heading) + frames.sum::<usize>());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
+    let omitted = all - described.len();
     let bodies = described.iter().flat_map(|(_, parts)| parts);
     let longest = water_level(bodies.map(|part| length(&part.body)).collect(), left);
     let mut out = String::new();
