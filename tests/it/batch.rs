@@ -1,4 +1,4 @@
-//! `commit = "batch"`: one commit for everything that is due together, as provable as one commit each.
+//! Steps that share a commit are as provable as those with a commit each.
 
 use crate::harness::{World, taken};
 use crate::looks::{caller, open, world};
@@ -6,7 +6,7 @@ use orch_base::RepoPath;
 use orch_engine::drive::{WatchEffect, WatchEvent, WatchMode, Watching};
 use serde_json::Value;
 
-const SETTINGS: &str = "[[root]]\npath = \"tasks/**\"\n[git]\ncommit = \"batch\"\n";
+const SETTINGS: &str = "[[root]]\npath = \"tasks/**\"\n[git]\nbatch_seconds = 60\n";
 
 /// A world with the tasks `a` and `b`, in which several steps of both are due.
 fn due() -> World {
@@ -16,9 +16,9 @@ fn due() -> World {
     for task in ["a", "b"] {
         world.orch(&["new", task]).succeeds();
         world.plan(task, 1);
-        world.plan_review_of(task, task == "a", 1);
-        world.patch(task, 1);
+        world.plan_review_of(task, true, 1);
     }
+    world.patch("a", 1);
     world
 }
 
@@ -71,21 +71,16 @@ fn next_of_several_tasks_is_one_commit() {
 fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
     let world = due();
     let before = commits(&world);
-    let told = world.orch(&["watch", "--once"]).succeeds();
+    world.orch(&["watch", "--once"]).succeeds();
     assert_eq!(commits(&world), before + 1);
     assert_eq!(
         (world.phase("a"), world.phase("b")),
-        ("review".to_owned(), "planning".to_owned())
+        ("review".to_owned(), "codegen".to_owned())
     );
     assert_eq!(world.dirty(), "");
-    // Reverting the commit would undo more than the step that was sent back.
-    assert!(
-        told.stdout.contains("b: plan_review -> planning") && !told.stdout.contains("undo:"),
-        "{told:?}"
-    );
     let message = world.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.starts_with("orch(a, b): planning -> review, planning\n\n- a: planning ->"),
+        message.starts_with("orch(a, b): planning -> review, codegen\n\n- a: planning ->"),
         "{message}"
     );
     let trailers = world.git(&[
@@ -97,9 +92,9 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
 
     // Subjects that stand for the moves of both, or are about anything else.
     for subject in [
-        "planning, plan_review -> planning",
-        "2 phases -> planning",
-        "b plan_review -> planning",
+        "planning, plan_review -> codegen",
+        "2 phases -> codegen",
+        "b plan_review -> codegen",
     ] {
         let told = format!("{subject}\n{}", message.split_once('\n').expect("a body").1);
         world.git(&["commit", "-q", "--amend", "-m", &told]);
@@ -148,6 +143,47 @@ fn what_is_due_together_is_one_commit_with_several_events_of_several_tasks() {
 }
 
 #[test]
+fn a_send_back_begins_a_commit_of_its_task_alone() {
+    for (settings, number) in [("", 3), (SETTINGS, 2)] {
+        let world = World::ready();
+        if !settings.is_empty() {
+            world.write("orch.toml", settings);
+            world.commit("Join tasks");
+        }
+        for task in ["a", "b"] {
+            world.orch(&["new", task]).succeeds();
+            world.plan(task, 1);
+        }
+        world.plan_review_of("a", true, 1);
+        world.plan_review_of("b", false, 1);
+        world.patch("a", 1);
+        let before = commits(&world);
+        let told = world.orch(&["watch", "--once"]).succeeds();
+        let log = world.git(&["log", "--reverse", "--format=%s", "-3"]);
+        let expected = if settings.is_empty() {
+            "orch(a): planning -> review\norch(b): planning -> plan_review\norch(b): plan_review -> planning\n"
+        } else {
+            "orch(b): new -> planning\norch(a, b): planning -> review, plan_review\norch(b): plan_review -> planning\n"
+        };
+        assert_eq!(log, expected);
+        assert_eq!(commits(&world), before + number);
+        // Its revert takes back nothing else.
+        let head = world.git(&["rev-parse", "HEAD"]);
+        assert!(
+            told.stdout
+                .contains(&format!("undo: git revert {}", head.trim())),
+            "{told:?}"
+        );
+        world.git(&["revert", "--no-edit", "HEAD"]);
+        assert_eq!(
+            (world.phase("a"), world.phase("b")),
+            ("review".to_owned(), "plan_review".to_owned())
+        );
+        world.orch(&["audit", "--strict"]).succeeds();
+    }
+}
+
+#[test]
 fn the_trailers_of_a_batch_say_what_the_record_says() {
     let world = due();
     world.orch(&["watch", "--once"]).succeeds();
@@ -155,9 +191,9 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
     for (from, to, why) in [
         ("Orch-To: review", "Orch-To: done", "Orch-To says \"done\""),
         (
-            "Orch-Kind: regress",
             "Orch-Kind: advance",
-            "Orch-Kind says \"advance\"",
+            "Orch-Kind: regress",
+            "Orch-Kind says \"regress\"",
         ),
         (
             "Orch-Task: b\nOrch-From: plan_review",
@@ -165,8 +201,8 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
             "a step of `c`",
         ),
         (
-            "Orch-Task: b\nOrch-From: plan_review",
-            "Orch-Task: a\nOrch-From: plan_review",
+            "Orch-Task: b\nOrch-From: plan_review\nOrch-To: codegen",
+            "Orch-Task: a\nOrch-From: plan_review\nOrch-To: planning",
             "says",
         ),
     ] {
@@ -243,7 +279,7 @@ fn committed_code_is_as_provable_in_a_batch() {
 #[test]
 fn the_watch_commits_when_no_more_becomes_due() {
     let world = world();
-    world.write("orch.toml", format!("{SETTINGS}batch_seconds = 60\n"));
+    world.write("orch.toml", SETTINGS);
     world.commit("Batch");
     world.orch(&["new", "t2"]).succeeds();
     let mut watching = Watching::new(open(&world), caller(), WatchMode::Apply);

@@ -152,7 +152,6 @@ fn a_list_of_work_that_lost_its_boxes_waits_for_them() {
         world.write("changes/x/specs/cli/spec.md", delta);
         world.write("changes/x/tasks.md", begun);
         world.orch(&["new", "x"]).succeeds();
-        world.orch(&["next", "x"]).succeeds();
         world.write("changes/x/tasks.md", "# Work\n\nNone.\n");
         world
             .orch(&["suggest", "x"])
@@ -442,7 +441,6 @@ fn a_change_follows_the_graph_that_the_project_names() {
     world.commit("Set up");
     assert_eq!(phase(), "ready");
     world.orch(&["new", "x"]).succeeds();
-    world.orch(&["next", "x"]).succeeds();
     assert_eq!(
         world.json("openspec/changes/x/state.json")["phase"],
         "ready"
@@ -463,7 +461,7 @@ fn a_change_follows_the_graph_that_the_project_names() {
     let audit = world.orch_json(&["audit"]);
     assert_eq!(
         audit["counts"],
-        serde_json::json!({"proven": 4}),
+        serde_json::json!({"proven": 2, "folded": 1}),
         "{audit:#}"
     );
     // A squash brings the steps onto the later settings.
@@ -563,9 +561,6 @@ fn the_ancestors_of_our_layout_are_read_with_their_drift() {
     assert_eq!(world.read(&format!("{task}/state.json")), before);
     world
         .orch(&["new", "planning-meeting-go/test-task-go"])
-        .succeeds();
-    world
-        .orch(&["next", "planning-meeting-go/test-task-go"])
         .succeeds();
     let state = world.json(&format!("{task}/state.json"));
     assert_eq!(

@@ -145,13 +145,9 @@ fn commits_of_orch(world: &World) -> usize {
 }
 
 impl World {
-    /// A branch for a small fix, in a repository whose steps share commits; the plan is written before the task is created.
+    /// A branch for a small fix, with the settings of `orch init`; the plan is written before the task is created.
     fn small_fix() -> Self {
         let world = Self::ready();
-        let settings = world.read("orch.toml");
-        let settings = settings.replace("#commit = \"each\"", "commit = \"batch\"");
-        assert!(settings.contains("\ncommit = \"batch\""), "{settings}");
-        world.write("orch.toml", settings);
         world.write("src/login.rs", "allow\n");
         world.commit("the project");
         world.git(&["switch", "-qc", "task/t"]);

@@ -82,19 +82,22 @@ fn store(world: &World) -> Store {
 #[test]
 fn every_commit_of_a_batch_is_signed_by_ssh() {
     let Some(world) = ssh() else { return };
-    world.orch(&["new", "t"]).succeeds();
-    world.plan("t", 1);
-    world.plan_review_of("t", true, 1);
-    world.patch("t", 1);
+    for task in ["t", "u"] {
+        world.orch(&["new", task]).succeeds();
+        world.plan(task, 1);
+    }
+    world.plan_review_of("u", true, 1);
+    world.patch("u", 1);
     world.orch(&["watch", "--once"]).succeeds();
-    assert_eq!(world.phase("t"), "review");
+    assert_eq!(world.phase("t"), "plan_review");
+    assert_eq!(world.phase("u"), "review");
     let good = "Gann@example.com";
     assert_eq!(judged(&world, 5), format!("{good} {good} {good} {good} N"));
     assert_eq!(world.dirty(), "");
     assert_eq!(world.git(&["fsck", "--strict"]), "");
     let message = world.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.starts_with("orch(t): codegen -> review\n\n"),
+        message.starts_with("orch(u): planning -> review\n\n"),
         "{message}"
     );
     assert!(message.contains("\nOrch-Rule: "), "{message}");

@@ -184,7 +184,7 @@ fn three_hundred_tasks_at_once_all_end_where_they_belong() {
     assert_eq!(
         subjects
             .lines()
-            .filter(|line| line.ends_with("-> planning"))
+            .filter(|line| line.contains(": new -> "))
             .count(),
         300
     );

@@ -4,7 +4,7 @@ use super::layout::{columns_of, one_line, shorten};
 use super::wire::Finding;
 use super::{Paint, Repository, StepView, Style};
 use orch_base::{Diagnostic, TaskId, TaskPlace, command};
-use orch_core::decide::{Direction, HistoryEntry, Kind, Transition, direction};
+use orch_core::decide::{Direction, HistoryEntry, Transition, direction};
 use orch_core::workflow::Workflow;
 use serde::Serialize;
 
@@ -23,8 +23,6 @@ pub struct AppliedView<'a> {
     pub entry: Option<&'a HistoryEntry>,
     /// The commit that contains it; `None` if nothing was committed.
     pub commit: Option<&'a str>,
-    /// Whether that commit contains other steps, too.
-    pub shares_commit: bool,
 }
 
 /// The envelope of transitions.
@@ -50,7 +48,8 @@ pub struct TransitionLine {
     pub step: StepView,
     /// The direction from the phase that was left to the phase that was entered, in document order.
     pub direction: Direction,
-    /// The command that undoes the step, for a send-back that has a commit of its own.
+    /// The command that undoes the step and those after it in its commit, for a send-back: nothing before it is in that
+    /// commit.
     pub undo: Option<Vec<String>>,
 }
 
@@ -82,25 +81,19 @@ impl TransitionLine {
     #[must_use]
     pub fn of(applied: &AppliedView<'_>) -> Self {
         let transition = applied.transition;
-        let direction = direction(
-            applied.workflow,
-            transition.from.as_ref(),
-            Some(&transition.to),
-        );
-        let stays = transition.kind.stays() || transition.kind == Kind::Create;
-        let goes_back = matches!(direction, Direction::Regress | Direction::Stay) && !stays;
         let AppliedView {
             task,
             place,
+            workflow,
             entry,
             commit,
             ..
         } = *applied;
         Self {
             step: StepView::of(task.as_str(), place, transition, entry, commit),
-            direction,
+            direction: direction(workflow, transition.from.as_ref(), Some(&transition.to)),
             undo: commit
-                .filter(|_| goes_back && !applied.shares_commit)
+                .filter(|_| transition.sends_back(workflow))
                 .map(|commit| ["git", "revert", commit].map(str::to_owned).to_vec()),
         }
     }
@@ -178,7 +171,6 @@ mod tests {
                 transition,
                 entry: None,
                 commit,
-                shares_commit: false,
             };
             TransitionLine::of(&applied).text(Paint::PLAIN, width)
         };

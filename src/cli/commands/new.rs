@@ -18,10 +18,10 @@ const SCRATCH: &str = "BRIEF.md";
 
 /// Create a task, or adopt an existing directory or file as a task.
 ///
-/// Records the task in the initial phase of its workflow, in one commit. Files that are already in the
-/// directory are kept and become part of the task. If the tasks of the root are files, a missing file is
-/// written from the example in the workflow. An untracked task, such as one that a branch switch left
-/// behind, is adopted in the same way.
+/// Records the task in the initial phase of its workflow, in one commit with the steps forward that are due
+/// then. Files that are already in the directory are kept and become part of the task. If the tasks of the
+/// root are files, a missing file is written from the example in the workflow. An untracked task, such as
+/// one that a branch switch left behind, is adopted in the same way.
 ///
 /// A `state.json` of another tool that names a phase of the workflow is adopted there. The workflow is the one that
 /// the file names, unless `--workflow` is given. If the workflow declares `[state.import]`, as `skill-tuning` and

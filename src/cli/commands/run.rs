@@ -107,7 +107,6 @@ fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
     let line = |transition| {
         let entry = None;
         let commit = None;
-        let shares_commit = false;
         let view = AppliedView {
             task: id,
             place,
@@ -115,7 +114,6 @@ fn foreseen_lines(end: &RunEnd) -> Vec<TransitionLine> {
             transition,
             entry,
             commit,
-            shares_commit,
         };
         TransitionLine::of(&view)
     };

@@ -192,7 +192,8 @@ fn a_creation_can_be_reverted_and_a_longer_record_cannot_vanish() {
     world.git(&["revert", "--no-edit", "HEAD"]);
     last(&world, "restored");
     world.git(&["revert", "--no-edit", "HEAD"]);
-    last(&world, "proven");
+    last(&world, "folded");
+    world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     world.plan("t", 2);
     world.git(&["rm", "-q", "tasks/t/state.json", "tasks/t/transcript.jsonl"]);

@@ -115,7 +115,11 @@ fn each_file_of_a_root_of_files_is_a_task_and_its_record_is_beside_it() {
     world.remove("docs/adr/-bad.md");
     assert_eq!(tasks(&world), pairs(&[("0001", "docs/adr/0001.md")]));
     // By its id, by its path from the root, and by its name from its directory.
-    world.orch(&["new", "0001"]).succeeds().says("adopted");
+    world
+        .orch(&["new", "0001"])
+        .succeeds()
+        .says("adopted")
+        .says("0001: proposed -> accepted");
     record(&world, "docs/adr/0002.md", "accepted");
     world
         .orch(&["new", "docs/adr/0002.md"])
@@ -126,10 +130,6 @@ fn each_file_of_a_root_of_files_is_a_task_and_its_record_is_beside_it() {
         .orch(&["-C", "docs/adr", "new", "0003.md"])
         .succeeds()
         .says("adopted");
-    world
-        .orch(&["watch", "--once"])
-        .succeeds()
-        .says("0001: proposed -> accepted");
     let committed = world.git(&["ls-files", "docs/adr"]);
     for file in [
         "0001.md",
@@ -162,7 +162,7 @@ fn each_file_of_a_root_of_files_is_a_task_and_its_record_is_beside_it() {
     assert!(
         standings(&world)
             .iter()
-            .all(|standing| standing == "proven")
+            .all(|standing| ["proven", "folded"].contains(&standing.as_str()))
     );
 }
 
@@ -244,7 +244,6 @@ fn a_file_that_is_gone_makes_its_task_inconsistent_and_restoring_it_mends_that()
     let world = adr();
     record(&world, "docs/adr/0001.md", "accepted");
     world.orch(&["new", "0001"]).succeeds();
-    world.orch(&["next", "0001"]).succeeds();
     world.remove("docs/adr/0001.md");
     let suggestion = world.orch_json(&["suggest", "0001"])["suggestions"][0].clone();
     assert_eq!(
@@ -275,7 +274,6 @@ fn a_file_task_is_renamed_archived_and_taken_back_with_its_file() {
     let world = adr();
     record(&world, "docs/adr/0001.md", "accepted");
     world.orch(&["new", "0001"]).succeeds();
-    world.orch(&["next", "0001"]).succeeds();
     world.write("docs/adr/0003.md", "taken");
     world
         .orch(&["rename", "0001", "0003"])
@@ -338,7 +336,7 @@ fn branches_that_move_one_file_task_merge() {
 #[test]
 fn a_title_in_the_name_of_a_file_may_change() {
     let world = world("docs/adr/* - {title}.md");
-    record(&world, "docs/adr/adr-1.2 - Use a database.md", "accepted");
+    record(&world, "docs/adr/adr-1.2 - Use a database.md", "proposed");
     record(&world, "docs/adr/without title.md", "accepted");
     assert_eq!(
         tasks(&world),
@@ -350,6 +348,9 @@ fn a_title_in_the_name_of_a_file_may_change() {
         "docs/adr/adr-1.2 - Use a database.md",
         "docs/adr/adr-1.2 - Use SQLite - only.md",
     ]);
+    let moved = "docs/adr/adr-1.2 - Use SQLite - only.md";
+    record(&world, moved, "accepted");
+    world.git(&["add", moved]);
     world
         .orch(&["next", "adr-1.2"])
         .succeeds()
@@ -424,10 +425,6 @@ fn backlog() -> World {
     for id in ["back-1", "back-2"] {
         world.orch(&["new", id]).succeeds();
     }
-    world
-        .orch(&["next", "back-1"])
-        .succeeds()
-        .says("to_do -> in_progress");
     world
 }
 
@@ -508,7 +505,7 @@ fn a_task_whose_file_was_moved_away_is_gone() {
         assert!(
             standings(&world)
                 .iter()
-                .all(|one| one == "proven" || one == "overridden"),
+                .all(|one| ["proven", "folded", "overridden"].contains(&one.as_str())),
             "{moved}"
         );
         assert_eq!(world.dirty(), "");
@@ -573,16 +570,15 @@ fn a_new_task_under_the_id_of_an_archived_one_does_not_inherit_its_record() {
             .orch(&["archive", id, "--force", "the id is used again"])
             .succeeds();
         assert!(world.path(&format!("backlog/tasks/{new}.md")).exists());
-        world.orch(&["new", id]).succeeds();
         world
-            .orch(&["next", id])
+            .orch(&["new", id])
             .succeeds()
             .says("to_do -> in_progress");
         world.orch(&["check", "--strict"]).succeeds();
         assert!(
             standings(&world)
                 .iter()
-                .all(|one| one == "proven" || one == "overridden"),
+                .all(|one| ["proven", "folded", "overridden"].contains(&one.as_str())),
             "{new}"
         );
         assert_eq!(world.dirty(), "");
@@ -687,6 +683,6 @@ fn the_shipped_backlog_workflow_understands_an_existing_tree_of_task_files() {
     assert!(
         standings(&world)
             .iter()
-            .all(|standing| standing == "proven")
+            .all(|standing| ["proven", "folded"].contains(&standing.as_str()))
     );
 }

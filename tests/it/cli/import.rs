@@ -244,7 +244,7 @@ fn without_commits_the_imported_file_is_kept_beside_the_record() {
 fn the_watch_imports_what_it_adopts_and_batches_it() {
     let world = world();
     let settings = format!(
-        "{}\n[git]\ncommit = \"batch\"\n[watch]\nadopt = true\n",
+        "{}\n[git]\nbatch_seconds = 1\n[watch]\nadopt = true\n",
         world.read("orch.toml")
     );
     world.write("orch.toml", settings);

@@ -173,7 +173,7 @@ pub const ORDERS: [Order; 38] = [
         prepare: |world| {
             let config = world
                 .read("orch.toml")
-                .replace("#commit = \"each\"", "commit = \"batch\"");
+                .replace("#batch_seconds = 0", "batch_seconds = 1");
             world.write("orch.toml", config);
             world.commit("Batch");
             // Of several tasks, each may move alone if they cannot move together.

@@ -106,7 +106,7 @@ fn a_sub_directory_and_an_odd_name_are_fine() {
     let id = "über uns/it's \"42\" 🦀";
     world.plan(id, 1);
     world.orch(&["new", id]).succeeds();
-    world.walk_to(id, "done");
+    world.walk_to_from(id, "plan_review", "done");
     assert_eq!(world.dirty(), "");
 }
 

@@ -43,7 +43,7 @@ pub(super) const ROOT: Section = Section {
 pub(super) const GIT: Section = Section {
     title: "`[git]`",
     keys: &[
-        ("commit", "commit = \"each\""),
+        ("commit", "commit = \"batch\""),
         ("batch_seconds", "batch_seconds = 60"),
         ("base", "base = \"main\""),
         ("protected", "protected = [\"main\", \"release/*\"]"),

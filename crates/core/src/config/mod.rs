@@ -230,7 +230,7 @@ pub struct Git {
     /// Whether transitions are committed, and how many in one commit.
     pub commit: Commit,
     /// With `commit = "batch"`, how long no further transition must become due before the watch commits, in
-    /// seconds.
+    /// seconds. If it is not 0, a commit may contain steps of several tasks.
     pub batch_seconds: u64,
     /// Globs of branch names on which orch never commits.
     pub protected: Patterns,
@@ -251,7 +251,7 @@ words! {
     pub enum Commit {
         /// `"each"`: one commit per transition.
         Each = "each",
-        /// `"batch"`: one commit for all transitions that are due together.
+        /// `"batch"`: one commit for all transitions of a task that are due together.
         Batch = "batch",
         /// `"off"`: transitions are written to the work directory only.
         Off = "off",
@@ -374,7 +374,7 @@ impl Default for Config {
 impl Default for Git {
     fn default() -> Self {
         Self {
-            commit: Commit::Each,
+            commit: Commit::Batch,
             batch_seconds: 0,
             protected: Patterns::default(),
             base: None,

@@ -783,7 +783,7 @@ mod tests {
                 "[git]\nprotected = [1]",
                 "write for example `protected = [\"main\", \"release/*\"]`",
             ),
-            ("[git]\ncommit = 'on'", "for example `commit = \"each\"`"),
+            ("[git]\ncommit = 'on'", "for example `commit = \"batch\"`"),
             ("[watch]\napply = 'al'", "for example `apply = \"all\"`"),
             ("[watch]\npoll = 'yes'", "write for example `poll = false`"),
             (

@@ -1,10 +1,10 @@
 //! What the rules say about one task now, and everything that led to it.
 
 use super::{
-    CodeBase, Detail, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests, RecordVersion,
-    RestsOn, SendBack, State, WayStop,
+    CodeBase, Detail, Direction, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests,
+    RecordVersion, RestsOn, SendBack, State, WayStop, direction,
 };
-use crate::workflow::{Format, Owner, is_tree_name};
+use crate::workflow::{Format, Owner, Workflow, is_tree_name};
 use orch_base::{
     ActionName, ArtifactName, Code, Diagnostic, Digest, PhaseId, Place, RuleId, TaskId,
     WorkflowName, words,
@@ -210,6 +210,14 @@ impl Transition {
             change: None,
             detail: None,
         }
+    }
+
+    /// Whether it sends the task back, to the same phase or an earlier one of this workflow.
+    #[must_use]
+    pub fn sends_back(&self, workflow: &Workflow) -> bool {
+        let leads = direction(workflow, self.from.as_ref(), Some(&self.to));
+        let is_back = matches!(leads, Direction::Regress | Direction::Stay);
+        is_back && self.kind != Kind::Create && !self.kind.stays()
     }
 }
 

@@ -61,8 +61,6 @@ pub struct AppliedStep {
     pub entry: Option<Arc<HistoryEntry>>,
     /// The commit; `None` if nothing was committed.
     pub commit: Option<Digest>,
-    /// Whether the commit contains other steps, too.
-    pub shares_commit: bool,
 }
 
 impl AppliedStep {
@@ -78,7 +76,6 @@ impl AppliedStep {
             transition,
             entry,
             commit,
-            shares_commit: false,
         }
     }
 }
@@ -212,7 +209,7 @@ pub struct Advance<'w> {
     pub(super) holds: Option<&'w Holds<'w>>,
     /// What verifications gave, whose files are written with the steps.
     pub(super) results: &'w [NewResult],
-    /// Whether all steps share a commit, whatever the settings say.
+    /// Whether the steps of a task share a commit, whatever the settings say.
     pub(super) together: bool,
 }
 

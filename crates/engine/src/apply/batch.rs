@@ -3,6 +3,7 @@
 
 use super::advance::{Advance, Applied, AppliedStep, Foreseen, Steps, TaskOutcome, Wanted};
 use super::attempts::CommitAttempts;
+use super::commit_plan::{Sharing, StepCommits};
 use super::group::Landed;
 use super::record_files::RecordFiles;
 use crate::survey::{Error, Look, TaskRef};
@@ -15,15 +16,18 @@ use std::collections::{HashSet, VecDeque};
 struct BatchPlan {
     /// How many tasks were looked at; the others are left.
     looked: usize,
-    /// Whether the first commit keeps files that are imported.
-    has_kept: bool,
-    /// Whether one commit contains all steps.
-    is_one: bool,
-    number_of_steps: usize,
-    /// After how many commits a task is complete. One commit is made as a whole.
+    /// After how many commits a task is complete. Commits of several tasks are made as a whole.
     ends: HashSet<usize>,
-    /// The record after the last step of each task with a step.
-    records: VecDeque<RecordFiles>,
+    /// What records each task with a step.
+    tasks: VecDeque<StepsRecord>,
+}
+
+/// What records the steps of a task.
+struct StepsRecord {
+    /// Which of the commits contains each step.
+    commits: Vec<usize>,
+    /// The record after the last step.
+    record: RecordFiles,
 }
 
 impl Advance<'_> {
@@ -80,27 +84,36 @@ impl Advance<'_> {
         let due = seen.filter(|seen| !seen.settled.steps.is_empty());
         let tasks = due.map(|seen| self.task_commit(store, seen));
         let mut tasks = tasks.collect::<Result<Vec<_>, _>>()?;
-        // The results of several verifications are files of one record, which its next state names.
-        let is_one = self.together || self.reader.settings.batches() || !self.results.is_empty();
-        let (commits, has_kept) = self.planned(store, &mut tasks, is_one)?;
-        let mut number_of_steps = 0;
-        let mut ends = HashSet::new();
-        for task in &tasks {
-            number_of_steps += task.steps.len();
-            ends.extend((!is_one).then_some(usize::from(has_kept) + number_of_steps));
-        }
-        let records = tasks.into_iter().map(|task| task.record).collect();
+        let sharing = self.sharing();
+        let StepCommits { commits, of_tasks } = self.planned(store, &mut tasks, sharing)?;
+        let last = of_tasks.iter().filter_map(|commits| commits.last());
+        let ends = last.filter(|_| sharing != Sharing::AllTasks);
+        let ends = ends.map(|at| at + 1).collect();
+        let records = tasks.into_iter().map(|task| task.record);
+        let tasks = of_tasks.into_iter().zip(records);
+        let tasks = tasks
+            .map(|(commits, record)| StepsRecord { commits, record })
+            .collect();
         Ok((
             BatchPlan {
                 looked,
-                has_kept,
-                is_one,
-                number_of_steps,
                 ends,
-                records,
+                tasks,
             },
             commits,
         ))
+    }
+
+    fn sharing(&self) -> Sharing {
+        let settings = &self.reader.settings;
+        if settings.joins_tasks() {
+            Sharing::AllTasks
+        } else if self.together || settings.batches() || !self.results.is_empty() {
+            // The results of several verifications are files of one record, which its next state names.
+            Sharing::EachTask
+        } else {
+            Sharing::Nothing
+        }
     }
 
     /// What came of each task whose steps are committed, or that has none; the others were left.
@@ -110,35 +123,16 @@ impl Advance<'_> {
         plan: BatchPlan,
         landed: &Landed,
     ) -> Vec<TaskOutcome> {
-        let BatchPlan {
-            has_kept,
-            is_one,
-            number_of_steps,
-            mut records,
-            ..
-        } = plan;
+        let mut tasks = plan.tasks;
         let Landed { committed, head } = landed;
-        let mut ids = committed
-            .commits
-            .iter()
-            .copied()
-            .skip(usize::from(has_kept));
-        let has_several = is_one && number_of_steps > 1;
-        let mut left = if is_one { number_of_steps } else { ids.len() };
-        let mut next = || {
-            if is_one {
-                ids.clone().next()
-            } else {
-                ids.next()
-            }
-        };
+        let ids = &committed.commits;
         let mut outcomes = Vec::new();
         for one in wanted {
-            let due = one.seen.as_ref().map_or(0, |seen| seen.settled.steps.len());
-            let Some(others) = left.checked_sub(due) else {
+            let is_due = one.is_due();
+            let is_left = |task: &StepsRecord| task.commits.iter().any(|at| *at >= ids.len());
+            if is_due && tasks.front().is_none_or(is_left) {
                 break;
-            };
-            left = others;
+            }
             let Some(Foreseen {
                 sight,
                 settled: Settled { steps, decision },
@@ -147,19 +141,15 @@ impl Advance<'_> {
             else {
                 continue;
             };
-            let Some(record) = (if steps.is_empty() {
-                None
-            } else {
-                records.pop_front()
-            }) else {
+            let task = if is_due { tasks.pop_front() } else { None };
+            let Some(StepsRecord { commits, record }) = task else {
                 outcomes.push(TaskOutcome::Nothing(Box::new(sight)));
                 continue;
             };
             let mut notes = left_staged(&committed.left_staged, &sight.task);
-            let made = steps.into_iter().map(|step| AppliedStep {
-                shares_commit: has_several,
-                ..AppliedStep::new(step, next())
-            });
+            let commits = commits.into_iter().map(|at| ids.get(at).copied());
+            let made = steps.into_iter().zip(commits);
+            let made = made.map(|(step, commit)| AppliedStep::new(step, commit));
             let made: Vec<_> = made.collect();
             let commit = made.last().and_then(|step| step.commit);
             let placed = record.placed(decision, commit, Some(head.clone()), &committed.placed);

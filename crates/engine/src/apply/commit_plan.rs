@@ -1,4 +1,4 @@
-//! The commits that record steps: one for each step, or one for all of them.
+//! The commits that record steps: one for each step, for those of a task, or for those of several tasks.
 
 use super::advance::{Advance, Foreseen};
 use super::new_result::result_files;
@@ -11,7 +11,6 @@ use orch_core::decide::Step;
 use orch_files::{ObservedLog, Source};
 use orch_git::{PlannedCommit, Store, Write};
 use orch_view::{Message, kept_message};
-use std::mem::take;
 
 /// The steps of one task, and what records them.
 pub(super) struct TaskCommit<'s> {
@@ -25,6 +24,56 @@ pub(super) struct TaskCommit<'s> {
     earlier: Vec<RecordFiles>,
     /// The record after the last step.
     pub(super) record: RecordFiles,
+}
+
+/// Which steps share a commit. A send-back shares none with what is before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// None.
+    Nothing,
+    /// Those of a task.
+    EachTask,
+    /// Those of all tasks.
+    AllTasks,
+}
+
+impl TaskCommit<'_> {
+    /// Which commit contains each of the steps, after the commits that are `made`. With [`Sharing::AllTasks`], the first steps
+    /// belong into the commit `joint`, if there is one.
+    fn commits_of_steps(&self, sharing: Sharing, made: usize, joint: Option<usize>) -> Vec<usize> {
+        let mut of_steps: Vec<usize> = Vec::new();
+        let mut next = made;
+        for index in 0..self.steps.len() {
+            let shared = of_steps.last().copied().or(joint);
+            // The revert of a send-back takes back nothing before it.
+            let is_new = sharing == Sharing::Nothing || self.sends_back(index);
+            let at = shared.filter(|_| !is_new).unwrap_or(next);
+            next = next.max(at + 1);
+            of_steps.push(at);
+        }
+        of_steps
+    }
+
+    fn sends_back(&self, index: usize) -> bool {
+        let workflow = self.sight.workflow();
+        let step = self.steps.get(index);
+        step.is_some_and(|step| step.transition.sends_back(workflow))
+    }
+}
+
+/// The commits that record the steps of several tasks.
+pub(super) struct StepCommits {
+    pub(super) commits: Vec<PlannedCommit>,
+    /// For each task, which of the commits contains each of its steps.
+    pub(super) of_tasks: Vec<Vec<usize>>,
+}
+
+/// A commit while steps are added to it.
+#[derive(Default)]
+struct CommitDraft<'m> {
+    messages: Vec<Message<'m>>,
+    writes: Vec<Write>,
+    removes: Vec<RepoPath>,
 }
 
 impl Advance<'_> {
@@ -62,64 +111,76 @@ impl Advance<'_> {
         })
     }
 
-    /// The commits that record all these steps: a single one if `is_one`, otherwise one for each step, of which the
-    /// first of a task contains its evidence. The files that are imported are committed first, in one commit;
-    /// also returns whether there is one. Returns an error if git has no identity for the sign-off.
+    /// The commits that record all these steps. The first commit of a task contains its evidence. The files that are
+    /// imported are committed before, in one commit. Returns an error if git has no identity for the sign-off.
     pub(super) fn planned(
         &self,
         store: &Store,
         tasks: &mut [TaskCommit<'_>],
-        is_one: bool,
-    ) -> Result<(Vec<PlannedCommit>, bool), Error> {
+        sharing: Sharing,
+    ) -> Result<StepCommits, Error> {
         let sign_off = sign_off(&self.reader.settings, store)?;
         let originals = originals(store, tasks, sign_off.as_deref())?;
-        // With one commit for all, there are more messages than changes.
-        let mut messages = Vec::new();
-        let mut changes = Vec::new();
+        let mut drafts: Vec<CommitDraft<'_>> = Vec::new();
+        let mut of_tasks = Vec::new();
+        // The commit that the first steps of several tasks share.
+        let mut joint = None;
         for task in tasks {
             let sight = task.sight;
-            let mut writes = take(&mut task.writes);
-            let mut removes = take(&mut task.removes);
+            let of_steps = task.commits_of_steps(sharing, drafts.len(), joint);
+            if sharing == Sharing::AllTasks && !task.sends_back(0) {
+                joint = of_steps.first().copied();
+            }
             let records = task.earlier.iter().chain([&task.record]);
             for (index, (step, record)) in task.steps.iter().zip(records).enumerate() {
-                messages.push(message(
+                let at = of_steps[index];
+                if at == drafts.len() {
+                    drafts.push(CommitDraft::default());
+                }
+                let draft = &mut drafts[at];
+                draft.messages.push(message(
                     &self.reader.settings,
                     sight,
                     &sight.task,
                     step,
                     sign_off.as_deref(),
                 ));
-                if is_one && index + 1 < task.steps.len() {
-                    continue;
-                }
                 // The first commit of the task takes the evidence, and leaves none for the next.
-                let mut writes = take(&mut writes);
-                let removes = take(&mut removes);
-                writes.extend(record_writes(store, sight, &sight.task, record));
-                changes.push((writes, removes));
+                draft.writes.append(&mut task.writes);
+                draft.removes.append(&mut task.removes);
+                if of_steps.get(index + 1) != Some(&at) {
+                    let record = record_writes(store, sight, &sight.task, record);
+                    draft.writes.extend(record);
+                }
             }
+            of_tasks.push(of_steps);
         }
-        let planned = |message, (writes, removes)| PlannedCommit {
-            message,
-            writes,
-            removes,
-            moves: Vec::new(),
-        };
-        let kept = originals.map(|(message, writes)| planned(message, (writes, Vec::new())));
-        let has_kept = kept.is_some();
-        let mut all: Vec<PlannedCommit> = kept.into_iter().collect();
-        if !is_one {
-            let each = messages.iter().zip(changes);
-            all.extend(each.map(|(message, change)| planned(message.text(), change)));
-        } else if !changes.is_empty() {
-            let (writes, removes): (Vec<Vec<Write>>, Vec<Vec<RepoPath>>) =
-                changes.into_iter().unzip();
-            all.push(planned(
-                Message::text_of_all(&messages),
-                (writes.concat(), removes.concat()),
-            ));
-        }
-        Ok((all, has_kept))
+        let number_kept = usize::from(originals.is_some());
+        of_tasks
+            .iter_mut()
+            .flatten()
+            .for_each(|at| *at += number_kept);
+        let kept = originals.map(|(message, writes)| planned(message, writes, Vec::new()));
+        let steps = drafts.into_iter().map(|draft| {
+            planned(
+                Message::text_of_all(&draft.messages),
+                draft.writes,
+                draft.removes,
+            )
+        });
+        Ok(StepCommits {
+            commits: kept.into_iter().chain(steps).collect(),
+            of_tasks,
+        })
+    }
+}
+
+fn planned(message: String, writes: Vec<Write>, removes: Vec<RepoPath>) -> PlannedCommit {
+    PlannedCommit {
+        message,
+        writes,
+        removes,
+        moves: Vec::new(),
     }
 }
 

@@ -164,7 +164,7 @@ impl Watching {
         let _span = tracing::debug_span!("part", left = self.left.len()).entered();
         let mut effects = Vec::new();
         // What settles together is one commit.
-        let most = if self.workspace.settings().batches() {
+        let most = if self.workspace.settings().joins_tasks() {
             usize::MAX
         } else {
             PART
@@ -488,7 +488,7 @@ impl Watching {
             return self.wait(due, effects);
         }
         let is_little =
-            self.left.is_empty() || due.len() < PART / 2 || self.workspace.settings().batches();
+            self.left.is_empty() || due.len() < PART / 2 || self.workspace.settings().joins_tasks();
         if is_little || !self.has_followed(head) {
             return self.settle(due, effects);
         }

@@ -18,7 +18,6 @@ pub fn transition_lines(applied: &Applied) -> Vec<TransitionLine> {
             transition: &step.transition,
             entry: step.entry.as_deref(),
             commit: commit.as_deref(),
-            shares_commit: step.shares_commit,
         })
     });
     lines.collect()

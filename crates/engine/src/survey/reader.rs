@@ -158,9 +158,8 @@ impl Reader {
 
     /// How long no further transition must become due before the watch commits, in seconds.
     pub(crate) fn quiet_seconds(&self) -> u64 {
-        let git = &self.settings.config.git;
-        if self.settings.batches() && self.commits() {
-            git.batch_seconds
+        if self.settings.joins_tasks() && self.commits() {
+            self.settings.config.git.batch_seconds
         } else {
             0
         }

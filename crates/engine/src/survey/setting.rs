@@ -178,9 +178,14 @@ impl Settings {
         format!("{}/schemas/state.schema.json", self.config.system)
     }
 
-    /// Whether transitions that are due together become a single commit.
+    /// Whether steps of a task that are due together become a single commit.
     pub(crate) fn batches(&self) -> bool {
         self.config.git.commit == CommitMode::Batch
+    }
+
+    /// Whether a commit may contain steps of several tasks.
+    pub(crate) fn joins_tasks(&self) -> bool {
+        self.batches() && self.config.git.batch_seconds > 0
     }
 
     /// The text of `orch.toml`; empty if there is none.

@@ -45,7 +45,6 @@ fn every_output_has_the_shape_of_its_schema() {
             transition,
             entry: None,
             commit,
-            shares_commit: false,
         })
         .collect();
     conforms(&Transitions::new(
