@@ -13,7 +13,7 @@ const GAP: char = '\u{200b}';
 /// The text on one line. Backticks that are no pairs could begin code that ends in code of ours, so they become entities.
 pub(super) fn inline(text: &str) -> String {
     let line = harmless(&one_line(text));
-    let are_pairs = line.matches('`').count() % 2 == 0;
+    let are_pairs = line.matches('`').count().is_multiple_of(2);
     if are_pairs && !line.contains("``") && !line.contains("\\`") {
         line
     } else {
