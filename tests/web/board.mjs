@@ -291,8 +291,8 @@ const tests = {
   },
 
   async "decisions follow each other by keyboard, and the last one is taken back"() {
-    for (const id of ["d-1", "d-2", "d-3"]) {
-      orch("new", id, "--title", `Decide ${id}`, "--quiet");
+    for (const id of ["d-1", "d-2", "d-3", "p-1"]) {
+      orch("new", id, "--title", `Task ${id}`, "--quiet");
       plan(id);
     }
     const page = await open();
@@ -307,13 +307,18 @@ const tests = {
       await page.locator(".phase-name", { hasText: "accept" }).waitFor();
       await page.goto(main.address);
     }
-    // The column that needs a person is the first, and in view on a laptop and on a phone.
+    // The columns that need a person are the first, and in view on a laptop and on a phone. Nobody has configured an executor,
+    // so a person also decides about the plans.
     for (const viewport of [{ width: 1366, height: 768 }, { width: 390, height: 844 }]) {
       await page.setViewportSize(viewport);
-      assert.equal(await page.locator(".column").first().getAttribute("data-phase"), "accept");
-      const box = await column(page, "accept").first().boundingBox();
+      const phases = await page.locator(".column").evaluateAll((all) => all.slice(0, 2).map((one) => one.dataset.phase));
+      assert.deepEqual(phases, ["plan_review", "accept"]);
+      const box = await column(page, "plan_review").first().boundingBox();
       assert.ok(box.x + box.width <= viewport.width && box.y + box.height <= viewport.height, JSON.stringify(box));
     }
+    assert.match(await column(page, "plan_review").first().locator("xpath=ancestor::li").textContent(), /approve or reject/);
+    await page.goto(`${main.address}/?q=d-`);
+    await page.waitForSelector('body[data-live="yes"]');
     await page.keyboard.press("d");
     await page.locator("#place", { hasText: "decision 1 of 3" }).waitFor();
     const first = page.url();
@@ -338,7 +343,17 @@ const tests = {
     await page.locator("dialog[open] textarea").first().fill("not yet");
     await page.keyboard.press("Control+Enter");
     await page.waitForURL((url) => url.href !== first);
-    assert.match(orch("log", decodeURIComponent(first.split("/").pop())), /not yet[^]*undo[^]*accepted/);
+    assert.match(orch("log", decodeURIComponent(new URL(first).pathname.split("/").pop())), /not yet[^]*undo[^]*accepted/);
+    // A verdict that an agent may give too is taken back as well.
+    await page.goto(`${main.address}/tasks/p-1`);
+    await page.waitForSelector('body[data-live="yes"]');
+    await page.keyboard.press("a");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator("#told", { hasText: "plan_review → codegen" }).waitFor();
+    await page.keyboard.press("u");
+    await page.locator("#told", { hasText: "taken back" }).waitFor();
+    await page.locator(".phase-name", { hasText: "plan_review" }).waitFor();
     return page;
   },
 
