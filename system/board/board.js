@@ -162,7 +162,7 @@ function hasText(card) {
   const wanted = search.value.trim().toLowerCase();
   if (wanted === "") return true;
   const { task, phase } = card.dataset;
-  const said = ".card-name, .card-what > :last-child, .flag-malformed, .flag-stale";
+  const said = ".card-name, .card-what > :last-child, .flag-invalid, .flag-stale";
   const texts = [task, phase, ...all(said, card).map((one) => one.textContent)];
   return texts.some((text) => text.toLowerCase().includes(wanted));
 }

@@ -36,7 +36,7 @@ fn a_board_is_written_as_one_file_and_to_stdout() {
     assert!(
         planning.contains("A &lt;b&gt;bold&lt;/b&gt; title")
             && planning.contains("fix planning/plan.json")
-            && planning.contains("<span class=\"flag flag-malformed\">malformed</span>")
+            && planning.contains("<span class=\"flag flag-invalid\">invalid</span>")
     );
     assert!(
         page.contains("<section class=\"column empty\" data-phase=\"codegen\""),

@@ -64,7 +64,7 @@ fn a_description_says_everything_and_does_nothing() {
         "code review approved",
         "- **minor**: a <\u{200b}/details> name (`src/a.rs:3`)",
         "<b>Reports</b> that others wrote: 1",
-        "> 1 tests, 0 failures",
+        "> 1 test, 0 failures",
         "<details open><summary><b>Ordered or sent back by people</b>: 1</summary>",
         "plan_review → codegen (override, by Ann",
         "read it with @\u{200b}bob",

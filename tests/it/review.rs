@@ -25,6 +25,15 @@ fn a_person_sees_what_is_decided_and_writes_the_verdict() {
     let world = started("plan_review");
     let file = "tasks/t/review/plan-review.json";
 
+    // What is broken holds nothing up.
+    let plan = world.read("tasks/t/planning/plan.json");
+    world.write("tasks/t/planning/plan.json", "{");
+    world
+        .orch(&["show", "t"])
+        .succeeds()
+        .says("✗ plan is invalid");
+    world.write("tasks/t/planning/plan.json", plan);
+
     // What its schema does not accept moves nothing, and is kept.
     let mut first = review(&world, r#"{"ok": "perhaps", "summary": "Good plan.""#);
     first.shows("edit it again?");

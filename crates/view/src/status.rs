@@ -79,7 +79,7 @@ pub struct TaskStatus {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFlags {
     /// One is there and does not match what it has to be.
-    pub is_malformed: bool,
+    pub is_invalid: bool,
     /// One is there and does not count, because what it rests on has changed or it was used up.
     pub is_stale: bool,
 }
@@ -88,7 +88,7 @@ impl TaskFlags {
     fn of(suggestion: &Suggestion) -> Self {
         let is_any = |state| suggestion.expects.iter().any(|file| file.state == state);
         Self {
-            is_malformed: is_any(ExpectState::Invalid),
+            is_invalid: is_any(ExpectState::Invalid),
             is_stale: is_any(ExpectState::Stale),
         }
     }
@@ -96,7 +96,7 @@ impl TaskFlags {
     /// What is wrong, in a word each.
     #[must_use]
     pub fn words(self) -> Vec<&'static str> {
-        let known = [(self.is_malformed, "malformed"), (self.is_stale, "stale")];
+        let known = [(self.is_invalid, "invalid"), (self.is_stale, "stale")];
         known
             .into_iter()
             .filter_map(|(is_so, word)| is_so.then_some(word))

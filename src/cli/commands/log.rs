@@ -26,7 +26,7 @@ pub struct LogArgs {
     /// Show only the newest N steps.
     #[arg(short = 'n', long = "number", value_name = "N")]
     newest: Option<usize>,
-    /// Show only the steps since TIME: a date, a time as in the log, or how long ago (`90m`, `2d`).
+    /// Show only the steps since TIME: a date, a time as in the log, or how long ago (`90m`, `2d`, `1w`).
     #[arg(long, value_name = "TIME", value_parser = LogStart::parse)]
     since: Option<LogStart>,
     /// Show the oldest step first.
@@ -43,11 +43,12 @@ enum LogStart {
 
 impl LogStart {
     fn parse(text: &str) -> Result<Self, String> {
-        let days = text
-            .strip_suffix('d')
-            .and_then(|days| days.parse::<u64>().ok());
-        if let Some(days) = days {
-            return Ok(Self::Ago(Period::from_seconds(days.saturating_mul(DAY))));
+        for (unit, days) in [('d', 1), ('w', 7)] {
+            let count = text.strip_suffix(unit).map(str::parse::<u64>);
+            if let Some(Ok(count)) = count {
+                let seconds = count.saturating_mul(days).saturating_mul(DAY);
+                return Ok(Self::Ago(Period::from_seconds(seconds)));
+            }
         }
         if let Ok(ago) = duration(text) {
             return Ok(Self::Ago(ago));
@@ -59,7 +60,7 @@ impl LogStart {
         };
         let parsed = Timestamp::parse(&whole);
         parsed.map(Self::At).ok_or_else(|| {
-            "expected a date such as 2026-11-21, a time such as 2026-11-21T04:50:00Z, or how long ago, such as 2d"
+            "expected a date such as 2026-11-21, a time such as 2026-11-21T04:50:00Z, or how long ago, such as 90m, 2d or 1w"
                 .to_owned()
         })
     }

@@ -158,6 +158,10 @@ impl Review<'_> {
             self.ui
                 .status(&format!("continues {}", self.file.display()));
         }
+        if self.kept()?.is_some_and(|kept| kept != begun) {
+            self.ui
+                .problem("what it judged has changed since it was kept, so read it again");
+        }
         durable::write_derived(durable::parent(&self.file), &self.file, begun.as_bytes())?;
         loop {
             let text = self
@@ -190,13 +194,19 @@ impl Review<'_> {
         }
     }
 
-    /// The text to begin with: one that was kept, with what is judged now, or else the draft. Returns an error if one that
-    /// was kept cannot be read as text.
+    /// The text to begin with: one that was kept, with what is judged now, or else the draft.
     fn begun(&self, draft: &str) -> Result<String, Failure> {
+        Ok(match self.kept()? {
+            Some(kept) => with_present_of(&kept, draft),
+            None => draft.to_owned(),
+        })
+    }
+
+    /// The verdict that an earlier review has kept. Returns an error if it cannot be read as text.
+    fn kept(&self) -> Result<Option<String>, Failure> {
         match std::fs::read_to_string(&self.file) {
-            Ok(kept) if !kept.trim().is_empty() => Ok(with_present_of(&kept, draft)),
-            Ok(_) => Ok(draft.to_owned()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(draft.to_owned()),
+            Ok(kept) => Ok(Some(kept).filter(|kept| !kept.trim().is_empty())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 let message = format!("cannot read the verdict in {}: {error}", shown(&self.file));
                 Err(Failure::new(Code::Io, message).hint("mend the file, or move it away"))

@@ -91,7 +91,7 @@ impl<'a> Supported<'a> {
         Support {
             name: ground.artifact.to_string(),
             judged: ground.judged.iter().cloned().collect(),
-            why_not: ground.why_not.clone(),
+            why_not: ground.why_not.clone().or_else(|| seen.and_then(why_broken)),
             writers: seen.map(|seen| seen.writers.clone()).unwrap_or_default(),
             ran: false,
             digest: Some(ground.digest),
@@ -161,13 +161,18 @@ impl<'a> Supported<'a> {
     }
 }
 
+/// Why an artifact does not stand whatever judged it: it cannot be read, or its schema refuses it.
+fn why_broken(derived: &Derived) -> Option<String> {
+    (!derived.valid).then(|| "is invalid".to_owned())
+}
+
 impl Support {
     /// An artifact as it is.
     fn of(derived: &Derived) -> Self {
         Self {
             name: derived.name.to_string(),
             judged: Vec::new(),
-            why_not: None,
+            why_not: why_broken(derived),
             writers: derived.writers.clone(),
             ran: false,
             digest: derived.digest,

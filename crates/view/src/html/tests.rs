@@ -667,7 +667,7 @@ fn what_is_wrong_catches_the_eye() {
     let mut renewed = samples::write_missing();
     renewed.decision.expects[0].state = orch_core::decide::ExpectState::Stale;
     for (sample, expected) in [
-        (samples::fix_invalid(), "malformed"),
+        (samples::fix_invalid(), "invalid"),
         (renewed, "stale"),
         (often, "attempt 4"),
         (seldom, ""),

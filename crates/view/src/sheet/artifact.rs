@@ -4,6 +4,7 @@ use super::SheetSource;
 use super::outline::{SheetSection, cut, outline_of, outline_of_markdown, outline_of_text};
 use crate::explain::facts;
 use crate::issue::issue_view;
+use crate::layout::counted;
 use crate::verdict::SaidVerdict;
 use crate::wire::in_repository;
 use crate::{Finding, IssueView};
@@ -160,12 +161,15 @@ fn sections_of(
 
 /// The counts of a test report in one line, and the tests that failed, unless its issues name them.
 fn outline_of_tests(data: &Value, has_issues: bool) -> Vec<SheetSection> {
-    let count = |name: &str| data.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let count = |name: &str| {
+        let count = data.get(name).and_then(Value::as_u64);
+        usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX)
+    };
     let counts = format!(
-        "{} tests, {} failures, {} errors, {} skipped",
-        count("tests"),
-        count("failures"),
-        count("errors"),
+        "{}, {}, {}, {} skipped",
+        counted(count("tests"), "test"),
+        counted(count("failures"), "failure"),
+        counted(count("errors"), "error"),
         count("skipped")
     );
     let mut sections = outline_of_text(&counts);
