@@ -140,7 +140,7 @@ formats: ## The tests of git in repositories of git 3's formats: SHA-256 and ref
 build:
 	$(CARGO) build --release
 
-dist: ## The files of a release, in target/dist: archive, wheel, SBOM, installer, sums (needs python3, PyPI and crates.io)
+dist: ## The files of a release, in target/dist: archive, wheel, SBOM, installer, sums (needs python3, and the registries of Python and Rust)
 	packaging/dist.sh
 
 dist-test: ## Install these files in empty roots, and play the README there (needs root and debootstrap)

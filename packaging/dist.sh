@@ -28,7 +28,7 @@ need python3 "for example apt-get install python3 python3-venv"
 installed() {
     if ! grep -qsF "\"$1 $2 " "$tools/.crates.toml"; then
         CARGO_TARGET_DIR=$tools/build cargo install --quiet --locked --root "$tools" "$1@$2" "${@:3}" ||
-            fail "cannot install $1 $2: cargo needs crates.io, or a mirror of it"
+            fail "cannot install $1 $2: cargo needs its registry, or a mirror of it"
         rm -rf "$tools/build"
     fi
 }
