@@ -95,7 +95,7 @@ pub fn run(args: &ApproveArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         };
         return report::carry_out_on(&workspace, &task, &given, context, ui);
     }
-    match verify::on_the_way(&writer, &task, to, context, ui)? {
+    match verify::on_the_way(&writer, &task, &ahead.names, context, ui)? {
         WayVerified::Passed(results) => {
             let given = OrderGiven {
                 order: &order,

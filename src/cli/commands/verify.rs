@@ -177,15 +177,7 @@ pub(super) fn of_head(
         Err(error) if error.code() == Code::VerificationUnknown => return Ok(Vec::new()),
         plan => plan?,
     };
-    let mut answer = Verifications {
-        repository: workspace.reader().repository()?,
-        task: None,
-        commit: plan.head.to_string(),
-        uncommitted: plan.uncommitted,
-        verifications: Vec::new(),
-        transitions: Vec::new(),
-        push: None,
-    };
+    let mut answer = answer_of(&writer, None, &plan)?;
     let verifying = Verifying {
         writer: &writer,
         context,
@@ -207,29 +199,37 @@ pub(super) enum WayVerified {
     Failed(ExitCode),
 }
 
-/// Runs the verifications that are due from the phase of a task on to a later one, and records nothing.
-pub(super) fn on_the_way(
+/// The answer about a plan of which nothing has run yet.
+fn answer_of(
     writer: &Writer<'_>,
-    task: &TaskRef,
-    to: &str,
-    context: &Context,
-    ui: &Ui,
-) -> Result<WayVerified, Failure> {
-    let ahead = drive::verifications_before(writer, task, to)?;
-    if ahead.names.is_empty() {
-        return Ok(WayVerified::Passed(Vec::new()));
-    }
-    threads::require(threads::FEW)?;
-    let plan = drive::plan_verifications(writer, Some(task), &ahead.names, false)?;
-    let mut answer = Verifications {
+    task: Option<&TaskRef>,
+    plan: &VerifyPlan,
+) -> Result<Verifications, Failure> {
+    Ok(Verifications {
         repository: writer.workspace.reader().repository()?,
-        task: Some(task.id.to_string()),
+        task: task.map(|task| task.id.to_string()),
         commit: plan.head.to_string(),
         uncommitted: plan.uncommitted,
         verifications: Vec::new(),
         transitions: Vec::new(),
         push: None,
-    };
+    })
+}
+
+/// Runs these verifications of a task that are due, and records nothing.
+pub(super) fn on_the_way(
+    writer: &Writer<'_>,
+    task: &TaskRef,
+    names: &[VerificationName],
+    context: &Context,
+    ui: &Ui,
+) -> Result<WayVerified, Failure> {
+    if names.is_empty() {
+        return Ok(WayVerified::Passed(Vec::new()));
+    }
+    threads::require(threads::FEW)?;
+    let plan = drive::plan_verifications(writer, Some(task), names, false)?;
+    let mut answer = answer_of(writer, Some(task), &plan)?;
     let verifying = Verifying {
         writer,
         context,

@@ -3,8 +3,8 @@
 use super::world::{World, compiled, shipped};
 use orch_base::{ArtifactName, Code, Digest, Timestamp};
 use orch_core::decide::{
-    ActorKind, By, Do, DutyKind, Kind, Objection, Ruled, Ruling, RulingOrder, Stamp, duty, reopen,
-    rule_on,
+    ActorKind, ApprovalPlan, By, Do, DutyKind, Kind, Objection, Ruled, Ruling, RulingOrder, Stamp,
+    approve, duty, reopen, rule_on,
 };
 use orch_core::workflow::{Owner, SchemaText};
 use serde_json::{Value, json};
@@ -845,4 +845,53 @@ fn where_a_person_decides_by_a_command_the_person_decides_and_writes_nothing() {
     assert_eq!(wait(&judging(OWNER, BY, &["good"])), Do::Decide);
     // Without an example there is no draft, so the person writes the file.
     assert_eq!(wait(&judging(OWNER, BY, &[])), Do::Write);
+}
+
+/// A rule that enters its phase again and uses nothing up is held back by the limit of attempts, also on the way of an approval.
+#[test]
+fn rules_that_go_round_do_not_hold_an_approval() {
+    const ROUND: &str = r#"
+```toml orch
+[phase.a]
+[phase.b]
+terminal = true
+[[rule]]
+id = "again"
+from = "a"
+to = "a"
+because = "always"
+[[rule]]
+id = "never"
+from = "a"
+when = "attempt > 1000"
+to = "b"
+because = "never"
+```
+"#;
+    let mut world = World::new(Arc::new(compiled("round", ROUND)));
+    world.apply(&orch_core::decide::create(&world.workflow.clone(), "new"));
+    let stamp = stamp();
+    for until in [None, Some("b")] {
+        let plan = ApprovalPlan {
+            order: RulingOrder {
+                ruling: Ruling::Approve,
+                to: None,
+                reason: None,
+                overrides: false,
+                objections: &[],
+            },
+            until,
+            results: &[],
+            ran_by: &stamp,
+        };
+        let refused = approve(
+            &world.workflow,
+            &world.known(),
+            &world.facts(),
+            &plan,
+            &stamp,
+        );
+        let refused = refused.expect_err("nothing to approve");
+        assert_eq!(refused.code(), Code::NothingToApply);
+    }
 }
