@@ -50,7 +50,7 @@ pub fn way_text(way: &[WayStop], indent: usize, paint: Paint, width: usize) -> S
 /// A phase of a way as the schemas describe it.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct WayStopSchema {
     /// The phase.
     phase: String,
