@@ -66,6 +66,7 @@
 
 pub mod config;
 pub mod decide;
+pub mod lease;
 pub mod record;
 mod toml_lines;
 mod toml_reader;
