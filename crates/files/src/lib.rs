@@ -5,6 +5,7 @@
 mod directory;
 mod error;
 mod files;
+mod lock;
 mod regular;
 mod source;
 mod stamp;
@@ -12,6 +13,7 @@ mod stamp;
 pub use directory::{Directory, forget_range, permitted, unnamed_file, writable};
 pub use error::{io_error, refusal};
 pub use files::FileSet;
+pub use lock::FileLock;
 pub use regular::{open_linked, open_regular, open_with_size, read_sized, read_up_to};
 pub use source::{
     Child, Clean, Content, Entry, EntryKind, LogEnd, OWN_DIRECTORY, ObservedLog, Raw, Source,

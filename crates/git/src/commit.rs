@@ -22,10 +22,9 @@ use crate::error::libgit2;
 use git2::{FileMode, Oid, Repository};
 use orch_base::Diagnostic;
 use orch_base::{Class, Code, Digest, RepoPath};
-use orch_files::{FileStamp, io_error};
+use orch_files::{FileLock, FileStamp, io_error};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A commit to create.
@@ -186,7 +185,7 @@ pub struct Transaction<'s> {
     pub(super) author: git2::Signature<'static>,
     pub(super) committer: git2::Signature<'static>,
     /// The lock among `orch` processes; `None` if it was lost while git signed.
-    lock: Option<File>,
+    lock: Option<FileLock>,
 }
 
 /// How much a transaction keeps from others.
@@ -296,7 +295,7 @@ impl<'s> Transactions<'s> {
     }
 
     /// Takes the lock among `orch` processes: a kernel lock that its process releases even when it dies.
-    pub(super) fn lock(&self, mut wait: LockWait) -> Result<File, Error> {
+    pub(super) fn lock(&self, mut wait: LockWait) -> Result<FileLock, Error> {
         loop {
             match self.try_lock()? {
                 Some(lock) => return Ok(lock),
@@ -311,7 +310,7 @@ impl<'s> Transactions<'s> {
     }
 
     /// Takes the lock, or returns `None` if another process holds it.
-    pub(super) fn try_lock(&self) -> Result<Option<File>, Error> {
+    pub(super) fn try_lock(&self) -> Result<Option<FileLock>, Error> {
         let path = self.layout.own("lock");
         let file = self
             .layout
@@ -323,11 +322,7 @@ impl<'s> Transactions<'s> {
             let _ =
                 file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode & 0o666));
         }
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(source)) => Err(io_error(&path, source)),
-        }
+        FileLock::try_new(file).map_err(|source| io_error(&path, source))
     }
 }
 

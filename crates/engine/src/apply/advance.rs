@@ -12,7 +12,7 @@ use orch_base::{Code, Diagnostic, Digest, TaskId};
 use orch_core::decide::{
     HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
 };
-use orch_files::io_error;
+use orch_files::{FileLock, io_error};
 use orch_git::{Head, LockWait, PATIENCE};
 use std::fs::File;
 use std::path::Path;
@@ -437,16 +437,18 @@ fn is_enough(sight: &Sight, settled: &Settled) -> bool {
 }
 
 /// Takes the lock among writers outside git: a kernel lock on the root directory.
-pub(super) fn lock_directory(root: &Path, wait: Option<Duration>) -> Result<File, Error> {
+pub(super) fn lock_directory(root: &Path, wait: Option<Duration>) -> Result<FileLock, Error> {
     let refused = |source| io_error(root, source);
-    let directory = File::open(root).map_err(refused)?;
     let mut wait = LockWait::at_most(wait.unwrap_or(PATIENCE));
-    while directory.try_lock().is_err() {
+    loop {
+        let directory = File::open(root).map_err(refused)?;
+        if let Some(lock) = FileLock::try_new(directory).map_err(refused)? {
+            return Ok(lock);
+        }
         if !wait.again() {
             return Err(Error::busy(
                 "another orch process is writing in this directory".to_owned(),
             ));
         }
     }
-    Ok(directory)
 }

@@ -10,7 +10,7 @@ use super::document::{ControlDocument, RunDocument};
 use super::record::{Process, RunStanding, RunState};
 use orch_base::{Code, Digest, Error, Hint, Reason, RepoPath};
 use orch_core::decide::ControlRequest;
-use orch_files::{Directory, OWN_DIRECTORY, io_error};
+use orch_files::{Directory, FileLock, OWN_DIRECTORY, io_error};
 use orch_git::{SideWork, durable};
 use serde::Serialize;
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub struct RunFiles {
 
 /// The exclusive right to drive a task, released when its process dies.
 #[derive(Debug)]
-pub struct Lock(File);
+pub struct Lock(FileLock);
 
 /// A pending control request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -487,14 +487,13 @@ impl RunFiles {
 
     fn try_lock(&self) -> Result<Option<Lock>, Error> {
         let fail = |source| io_error(&self.task, source);
-        let file = File::open(&self.task).map_err(fail)?;
         // A process that only checks the lock holds it for a moment.
         for attempt in 0..5 {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(Lock(file))),
-                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(2 << attempt)),
-                Err(TryLockError::Error(source)) => return Err(fail(source)),
+            let file = File::open(&self.task).map_err(fail)?;
+            if let Some(lock) = FileLock::try_new(file).map_err(fail)? {
+                return Ok(Some(Lock(lock)));
             }
+            sleep(Duration::from_millis(2 << attempt));
         }
         Ok(None)
     }

@@ -10,8 +10,9 @@
 use super::{CouldNotRun, VerifyEvent, VerifyWatch};
 use orch_base::{ObjectFormat, TaskId, VerificationName};
 use orch_core::verification::NotRun;
+use orch_files::FileLock;
 use orch_git::Store;
-use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub(super) struct CheckoutSlot {
     /// The root of the checkout, whether or not it is there.
     pub root: PathBuf,
     state: PathBuf,
-    _lock: File,
+    _lock: FileLock,
 }
 
 /// A checkout in the cache.
@@ -158,7 +159,7 @@ impl CheckoutPlaces {
     }
 
     /// Waits until no other process changes the objects. Returns an error if they cannot be locked.
-    pub(super) fn lock_store(&self, watch: &mut VerifyWatch<'_>) -> Result<File, CouldNotRun> {
+    pub(super) fn lock_store(&self, watch: &mut VerifyWatch<'_>) -> Result<FileLock, CouldNotRun> {
         lock(&self.directory.join(STATE).join("store.lock"), watch)
     }
 
@@ -362,33 +363,31 @@ fn size(directory: &Path) -> u64 {
 }
 
 /// Locks a file; `None` if another process holds it.
-fn try_lock(path: &Path) -> io::Result<Option<File>> {
+fn try_lock(path: &Path) -> io::Result<Option<FileLock>> {
     let file = File::options()
         .write(true)
         .create(true)
         .truncate(false)
         .open(path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(error),
-    }
+    let Some(lock) = FileLock::try_new(file)? else {
+        return Ok(None);
+    };
     // Whoever has removed the checkout meanwhile has removed its lock, too.
     let is_same = path.metadata().is_ok_and(|found| {
-        file.metadata()
+        lock.metadata()
             .is_ok_and(|locked| (locked.dev(), locked.ino()) == (found.dev(), found.ino()))
     });
-    Ok(is_same.then_some(file))
+    Ok(is_same.then_some(lock))
 }
 
 /// Locks a file, and waits for whoever holds it.
-fn lock(path: &Path, watch: &mut VerifyWatch<'_>) -> Result<File, CouldNotRun> {
+fn lock(path: &Path, watch: &mut VerifyWatch<'_>) -> Result<FileLock, CouldNotRun> {
     let mut has_told = false;
     loop {
         let above = path.parent().unwrap_or(path);
         let locked = make(above).and_then(|()| try_lock(path));
-        if let Some(file) = locked.map_err(|error| system(path, &error))? {
-            return Ok(file);
+        if let Some(lock) = locked.map_err(|error| system(path, &error))? {
+            return Ok(lock);
         }
         if (watch.wants_stop)() {
             return Err(CouldNotRun::new(
