@@ -289,3 +289,19 @@ fn a_watch_ends_with_its_work_tree() {
         assert!(told.contains("was removed or moved"), "{lines:#?}");
     }
 }
+
+/// husky 9 names `.husky/_`, and git ignores that directory: a new linked work tree lacks it.
+#[test]
+fn hooks_that_a_linked_work_tree_lacks_are_told() {
+    let world = started("planning");
+    world.git(&["config", "core.hooksPath", ".husky/_"]);
+    let lacks = "which is not there: no hook runs in this work tree";
+    fs::create_dir_all(world.path(".husky/_")).expect("made");
+    assert!(!world.orch(&["doctor"]).stdout.contains(lacks));
+    world.git(&["worktree", "add", "-q", "../linked"]);
+    world
+        .orch(&["-C", "../linked", "doctor"])
+        .ends(1)
+        .says(lacks)
+        .says("[hooks-missing]");
+}

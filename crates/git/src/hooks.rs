@@ -17,6 +17,8 @@ pub struct Hooks {
     pub location: HooksLocation,
     /// Whether the configuration of this work tree alone names the directory.
     pub is_of_work_tree: bool,
+    /// Whether the configuration names the directory, and it is not there: git then runs none, and does not say so.
+    pub is_missing: bool,
     /// The hooks of the configuration, in the order in which git runs them, before those of the directory.
     pub configured: Vec<ConfiguredHook>,
     /// Whether this git is new enough to run them. Only known if there are any.
@@ -87,6 +89,7 @@ impl GitSettings<'_> {
             .rfind(|setting| setting.key == "core.hookspath");
         let configured = configured(&settings);
         Ok(Hooks {
+            is_missing: named.is_some() && !directory.is_dir(),
             directory,
             location,
             is_of_work_tree: named.is_some_and(|setting| setting.scope == "worktree"),

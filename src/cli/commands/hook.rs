@@ -343,6 +343,14 @@ pub(super) fn examined(workspace: &Workspace) -> Result<(String, Vec<Diagnostic>
         found.push(Diagnostic::warning(Code::HooksShared, message).hint(hint));
         return Ok(("not those of this repository".to_owned(), found));
     }
+    if hooks.is_missing {
+        let message = format!(
+            "git takes hooks from {}, which is not there: no hook runs in this work tree, and git does not say so",
+            hooks.directory.display()
+        );
+        let hint = Hint::run(&["orch", "help", "hooks-missing"]);
+        found.push(Diagnostic::warning(Code::HooksMissing, message).hint(hint));
+    }
     for row in &rows {
         let name = row.name.as_str();
         let words = || format!("the {name} hook: {}", row.words());

@@ -360,6 +360,11 @@ codes! {
         "husky rewrites `.husky/_` on every install, and each of its hooks looks up what to run by its own name. \
          Under another name, it runs nothing.",
         "Add the line in the hint to the hook in husky's own directory, such as `.husky/pre-commit`.";
+    HooksMissing = "hooks-missing", Finding,
+        "git is to take hooks from a directory that is not there, so no hook runs, and git does not say so.",
+        "`core.hooksPath` is relative to each work tree, and the directory is made by a program such as husky. A new linked \
+         work tree does not have it.",
+        "Install the packages of the project in this work tree; in `[worktrees]`, let `setup` do it.";
     HooksShared = "hooks-shared", NotNow,
         "Other repositories share this hooks directory.",
         "`core.hooksPath` names a directory outside this repository, or the root of the work tree.",
