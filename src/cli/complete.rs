@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 46] = [
+    const FREE: [&str; 47] = [
         "also",
         "at",
         "base",
@@ -433,6 +433,7 @@ mod tests {
         "newest",
         "ours",
         "path",
+        "patience",
         "place",
         "range",
         "reason",

@@ -17,6 +17,7 @@ use orch_view::{Style, VerificationLine, Verifications};
 use push::Pushing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Run the verifications of a task on its committed code, and record what they give.
 ///
@@ -59,6 +60,9 @@ pub struct VerifyArgs {
     /// End what a process has left once it is gone; orch starts this itself.
     #[arg(long, hide = true, value_name = "OWNER")]
     janitor: Option<String>,
+    /// The seconds for which the executors of that process may go on.
+    #[arg(long, hide = true, requires = "janitor", default_value_t = 0)]
+    patience: u64,
     /// Start what orch.toml names this time although nobody has trusted it.
     #[arg(long)]
     trust_once: bool,
@@ -68,7 +72,7 @@ pub struct VerifyArgs {
 
 pub fn run(args: &VerifyArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     if let Some(owner) = &args.janitor {
-        serve_as_janitor(owner);
+        serve_as_janitor(owner, Duration::from_secs(args.patience));
         return Ok(ExitCode::Fine);
     }
     threads::require(threads::FEW)?;

@@ -2,10 +2,13 @@
 
 use super::agent_end::TurnEnd;
 use super::leftovers::{COMMISSION as NAME, end_left};
+use super::perform::EXECUTOR_PATIENCE;
 use super::trust::refuse_untrusted;
 use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environment, no_executor};
 use crate::apply::Writer;
-use crate::run::{Executor, LimitedProgram, Live, Process, adopt_orphans, unstartable};
+use crate::run::{
+    Executor, LimitedProgram, Live, Process, adopt_orphans, start_janitor, unstartable,
+};
 use crate::survey::TaskRef;
 use orch_base::{Code, Error, Period};
 use orch_core::decide::ExecutorExit;
@@ -76,6 +79,7 @@ pub fn commission(
         log: files.log(NAME),
         result,
     };
+    start_janitor(EXECUTOR_PATIENCE);
     let performed = executor.perform(
         files.begin_try(NAME)?,
         &stop.running,

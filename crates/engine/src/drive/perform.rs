@@ -7,6 +7,7 @@ use super::trust::refuse_untrusted;
 use super::{Happened, Reporter, executor_environment, executor_for};
 use crate::run::{
     ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
+    start_janitor,
 };
 use crate::survey::{Error, OutputsNow, Sight};
 use orch_base::{Code, Diagnostic, Period};
@@ -14,10 +15,14 @@ use orch_core::decide::{
     ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned,
     RunEffect, RunEvent, Work, WriterTurn,
 };
+use orch_core::lease::DEFAULT_LENGTH;
 use orch_files::io_error;
 use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
+
+/// How long an executor may go on after its run was killed: the lease of the run lasts longer, however lately it was renewed.
+pub(super) const EXECUTOR_PATIENCE: Duration = Duration::from_secs(DEFAULT_LENGTH.as_secs() / 2);
 
 /// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
@@ -173,6 +178,7 @@ impl Drive<'_> {
             files.control().pending(&run) == Some(ControlRequest::Stop)
         };
         let log = files.begin_try(name)?;
+        start_janitor(EXECUTOR_PATIENCE);
         let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {

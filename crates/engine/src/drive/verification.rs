@@ -4,6 +4,7 @@
 //! branch has other code by then, nothing is recorded. One that could not run leaves no result; that it was tried is kept
 //! in this clone.
 
+use super::perform::EXECUTOR_PATIENCE;
 use super::trust::refuse_untrusted_verification;
 use crate::apply::{Applied, NewResult, Writer};
 use crate::run::{Process, start_janitor};
@@ -477,7 +478,7 @@ pub(super) fn place(
     table: &VerifyTable,
     config: &Config,
 ) -> Result<VerifyPlace, Error> {
-    start_janitor(&["verify", "--janitor"]);
+    start_janitor(EXECUTOR_PATIENCE);
     let environment = variables(writer, Some(table));
     Ok(VerifyPlace {
         cache: cache(&environment)?,

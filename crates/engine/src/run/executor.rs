@@ -1,6 +1,7 @@
 //! One try of an executor: a limited program whose output is logged and searched for a result.
 
 use super::group::{Escapes, RESULT, RunningExecutor};
+use super::janitor::{PERFORMER, owner};
 use super::limited_program::Supervised;
 use super::output::{Output, RESULT_CAP};
 use super::program::LimitedProgram;
@@ -57,9 +58,9 @@ impl Executor {
         let mark = format!("{RESULT}={}", self.result.display());
         let output = Output::new(Some(log));
         let escapes = |before| Escapes::Adopted { before };
-        let supervised = self
-            .program
-            .supervise(output, mark, escapes, running, wants_stop, hear)?;
+        let mut program = self.program.clone();
+        program.environment.push((PERFORMER.to_owned(), owner()));
+        let supervised = program.supervise(output, mark, escapes, running, wants_stop, hear)?;
         let Supervised {
             ended,
             output,

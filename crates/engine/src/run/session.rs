@@ -2,7 +2,7 @@
 
 use super::child_process::ChildProcess;
 use super::group::{Escapes, Group, RunningExecutor, adopt_orphans, end_all_marked};
-use super::janitor::{OWNER, owner};
+use super::janitor::{PERFORMER, VERIFIER, owner};
 use super::pipes::end_of;
 use super::process_tree;
 use super::program::SessionProgram;
@@ -31,6 +31,9 @@ pub struct SessionEnd {
 /// The longest pause between two looks at a program.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The pause between two looks for executors that a killed process has left.
+const LOOK_AFTER_KILL: Duration = Duration::from_millis(500);
+
 /// The time between SIGTERM and SIGKILL for what a killed process has left.
 const GRACE_AFTER_KILL: Duration = Duration::from_secs(1);
 
@@ -47,7 +50,7 @@ impl SessionProgram<'_> {
         let mut program = self.clone();
         let mut environment = self.environment.clone();
         environment.insert(MARK.to_owned(), self.mark.to_owned());
-        environment.insert(OWNER.to_owned(), owner());
+        environment.insert(VERIFIER.to_owned(), owner());
         program.environment = &environment;
         let output = log.output()?;
         let before = process_tree::children();
@@ -132,14 +135,21 @@ pub fn end_marked(mark: &str, grace: Period) -> bool {
 }
 
 /// Waits until the process at the other end of stdin is gone, and ends what it has left: every program that has `owner` as its
-/// owner.
-pub fn serve_as_janitor(owner: &str) {
+/// owner. Executors may go on for `patience`.
+pub fn serve_as_janitor(owner: &str, patience: Duration) {
     let mut rest = Vec::new();
     // An error means that there is nothing to wait for.
     let _ = io::stdin().lock().read_to_end(&mut rest);
-    if !owner.is_empty() {
-        end_all_marked(&format!("{OWNER}={owner}"), GRACE_AFTER_KILL);
+    if owner.is_empty() {
+        return;
     }
+    end_all_marked(&format!("{VERIFIER}={owner}"), GRACE_AFTER_KILL);
+    let performer = format!("{PERFORMER}={owner}");
+    let begun = Instant::now();
+    while begun.elapsed() < patience && !process_tree::marked(&performer).is_empty() {
+        sleep(LOOK_AFTER_KILL);
+    }
+    end_all_marked(&performer, GRACE_AFTER_KILL);
 }
 
 fn ended_by(status: ExitStatus) -> Ended {
