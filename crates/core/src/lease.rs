@@ -33,11 +33,16 @@ pub struct Lease {
     pub length: u64,
     /// When the owner took the task, by the clock of its machine. Nothing is decided by it.
     pub since: Timestamp,
+    /// When it ends unless it is renewed, by the same clock, for people. Nothing is decided by it.
+    pub until: Timestamp,
     /// The work tree of the owner, for people: the machine and the path.
     pub place: String,
     /// The branch on which the owner works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The run that took the task, and releases it when it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// How old a lease is: the time since it was last written.
@@ -65,7 +70,7 @@ pub struct SeenLease {
 pub enum LeaseStanding {
     /// Nobody holds it.
     Free,
-    /// The owner holds it, for so long yet. It is over for its holder a bit earlier than for others.
+    /// The owner holds it, for so long yet. It is over for its holder by a twentieth of its length earlier than for others.
     Own(Duration),
     /// Another holds it, for so long yet if nothing is heard of the holder.
     Held(Duration),
@@ -100,13 +105,17 @@ pub fn standing(seen: Option<&SeenLease>, owner: &Owner) -> LeaseStanding {
     let Some(seen) = seen else {
         return LeaseStanding::Free;
     };
-    let left = seen.left();
-    if left.is_zero() {
-        LeaseStanding::Ended
-    } else if seen.lease.owner.token == owner.token {
-        LeaseStanding::Own(left)
+    let is_own = seen.lease.owner.token == owner.token;
+    let left = if is_own {
+        // What the holder began under it has to be over when others may take it over.
+        seen.left().saturating_sub(seen.lease.length() / 20)
     } else {
-        LeaseStanding::Held(left)
+        seen.left()
+    };
+    match (left.is_zero(), is_own) {
+        (true, _) => LeaseStanding::Ended,
+        (false, true) => LeaseStanding::Own(left),
+        (false, false) => LeaseStanding::Held(left),
     }
 }
 

@@ -52,4 +52,8 @@ pub trait LeaseStore {
         task: &TaskId,
         expected: &LeaseVersion,
     ) -> Result<Option<StoredLease>, Error>;
+
+    /// Removes whatever stands there for a task, also what cannot be read; only for a person who breaks a lease. Returns an
+    /// error if the store cannot be reached.
+    fn clear(&mut self, task: &TaskId) -> Result<(), Error>;
 }
