@@ -3,4 +3,8 @@
 //! A store is a compare-and-swap over one small document per task, no more. What may be written is decided by
 //! `orch_core::lease`, so all stores keep the same promises, and one suite of tests runs over all of them.
 
+mod boot;
+pub mod leases;
+pub mod local;
+pub mod owner;
 pub mod store;

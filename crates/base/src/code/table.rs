@@ -429,6 +429,10 @@ codes! {
         "A JUnit report is not well-formed XML.",
         "It is truncated, a tag is not closed, a text is not escaped, or other output was redirected into the file.",
         "Write the report again, to a file of its own.";
+    LeaseDamaged = "lease-damaged", NotNow,
+        "The file of a lease, or of the owner of leases, is damaged.",
+        "Something other than orch wrote it, or the disk lost a part.",
+        "Read the message: it names the file. `orch take TASK --break WHY` ends a lease that cannot be read.";
     LeftProcesses = "left-processes", Finding,
         "A process outlived the turn of its executor, and orch ended it.",
         "The executor left background processes running, or an earlier run was cut short.",
@@ -945,6 +949,12 @@ codes! {
          in its old place.",
         "Archive the record too: `orch archive TASK`, with `--force WHY` if the task is not finished. Or move the \
          file back.";
+    TaskHeld = "task-held", NotNow,
+        "Another work tree holds the task.",
+        "Somebody took it there, with `orch take` or by a run, and the lease has not ended. Until then nobody else records a \
+         step of the task.",
+        "Take another one with `orch take`, or wait: the message says until when. If nobody works on it, a person takes it \
+         over with `orch take TASK --break WHY`.";
     TaskInsideTask = "task-inside-task", Usage,
         "The new task would be inside another task, or contain one.",
         "Tasks cannot be nested.",
