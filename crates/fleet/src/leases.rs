@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn store(home: &Path) -> LocalStore {
-        LocalStore::new(home, &home.join("leases"), 0o700)
+        LocalStore::new(home, &home.join("leases"))
     }
 
     /// The store at another time of the clock.

@@ -8,3 +8,11 @@ pub mod leases;
 pub mod local;
 pub mod owner;
 pub mod store;
+
+/// The name of this machine, for people; `None` if it has none.
+#[must_use]
+pub fn machine() -> Option<String> {
+    let known = rustix::system::uname();
+    let name = known.nodename().to_string_lossy();
+    (!name.is_empty()).then(|| name.into_owned())
+}

@@ -69,15 +69,21 @@ impl LeaseDocument {
 }
 
 impl LocalStore {
-    /// The store in `directory`, which is below `base` and made when a lease is written, with these permissions.
+    /// The store in `directory`, which is below `base` and made when a lease is written.
     #[must_use]
-    pub fn new(base: &Path, directory: &Path, mode: u32) -> Self {
+    pub fn new(base: &Path, directory: &Path) -> Self {
         Self {
             base: base.to_owned(),
             directory: directory.to_owned(),
-            mode,
+            mode: 0o700,
             clock: boot::now,
         }
+    }
+
+    /// The same with these permissions of its directory, when a lease is written.
+    #[must_use]
+    pub fn with_mode(self, mode: u32) -> Self {
+        Self { mode, ..self }
     }
 
     /// The same with another clock.

@@ -72,6 +72,13 @@ impl<'s> Layout<'s> {
         written.map_err(|source| io_error(&self.own(name), source))
     }
 
+    /// The permissions of the directories of `orch` that all work trees share; those of one user if the settings of git cannot
+    /// be read.
+    #[must_use]
+    pub fn shared_mode(&self) -> u32 {
+        self.sharing().unwrap_or(UNSHARED)
+    }
+
     /// The permissions of directories that users share, as `core.sharedRepository` says; [`UNSHARED`] if they share none.
     pub(super) fn sharing(&self) -> Result<u32, Error> {
         let said = settings(&self.objects.repo)

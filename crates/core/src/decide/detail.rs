@@ -182,7 +182,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Holder {
-    /// How often the task was taken, with this time.
+    /// Larger than that of each holder before.
     pub generation: u64,
     /// The name of whoever works on it.
     pub owner: String,

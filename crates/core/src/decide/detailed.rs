@@ -81,11 +81,12 @@ fn refuse(
         Detail::Relate(relations) => relations.fault(task).map_or(Ok(()), Err),
         Detail::Take(holder) => {
             let taken = state.holder.as_ref().map_or(0, |holder| holder.generation);
-            if holder.generation == taken + 1 {
+            // A generation that recorded nothing is not in the record.
+            if holder.generation > taken {
                 return Ok(());
             }
             Err(format!(
-                "the task was taken {taken} times, so this is not generation {}",
+                "the task was held in generation {taken}, so generation {} is over",
                 holder.generation
             ))
         }

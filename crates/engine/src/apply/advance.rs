@@ -313,6 +313,13 @@ impl Advance<'_> {
         wanted: &mut [Wanted],
         steps_of: &Steps<'_>,
     ) -> Result<Vec<TaskOutcome>, Error> {
+        let steps_of: &Steps<'_> = &|sight| self.under_lease(sight, steps_of);
+        for one in wanted.iter_mut().filter(|one| one.is_due()) {
+            if self.holding().refuse_held(&one.task)? {
+                // What was foreseen knows nothing of the lease.
+                one.seen = None;
+            }
+        }
         if !self.reader.commits() {
             return self.apply_without_git(wanted, steps_of);
         }

@@ -13,6 +13,7 @@ mod create;
 mod draft;
 mod first_step;
 mod group;
+mod lease;
 mod merge_driver;
 mod new_id;
 mod new_place;
@@ -35,6 +36,7 @@ pub use conflicted::Conflicts;
 pub use create::{Create, Created, NewTask, PlannedTask};
 pub use draft::{Drafts, TaskDraft};
 pub use group::CommitGroup;
+pub use lease::{Holding, TakeWish, TakenTask, Taking};
 pub use merge_driver::DRIVER;
 pub use new_id::ids_like;
 pub use new_place::PlaceWish;
@@ -173,6 +175,23 @@ impl<'w> Writer<'w> {
         }
     }
 
+    /// Takes and releases tasks.
+    #[must_use]
+    pub fn taking(&self) -> Taking<'w> {
+        Taking {
+            holding: self.holding_of_tree(),
+            advance: self.advance(),
+        }
+    }
+
+    /// The leases of this work tree.
+    pub(crate) fn holding_of_tree(&self) -> Holding<'w> {
+        Holding {
+            reader: &self.workspace.reader,
+            authority: self.authority(),
+        }
+    }
+
     /// Creates and adopts tasks.
     #[must_use]
     pub fn create(&self) -> Create<'w> {
@@ -193,6 +212,7 @@ impl<'w> Writer<'w> {
             reader: &self.workspace.reader,
             wait: self.workspace.wait,
             authority: self.authority(),
+            holding: self.holding_of_tree(),
             records: self.records(),
             places: self.places(),
         }

@@ -5,6 +5,7 @@ use super::advance::{Applied, AppliedStep, lock_directory};
 use super::attempts::CommitAttempts;
 use super::authority::{Authority, OrderedStep};
 use super::commit_plan::{message, record_writes, refuse_unread, sign_off};
+use super::lease::Holding;
 use super::new_id::{Naming, check_new_id, parse_task_id};
 use super::new_place::Places;
 use super::orders::movable_state;
@@ -41,6 +42,7 @@ pub struct Relocate<'w> {
     pub(super) reader: &'w Reader,
     pub(super) wait: Option<Duration>,
     pub(super) authority: Authority<'w>,
+    pub(super) holding: Holding<'w>,
     pub(super) records: Records<'w>,
     pub(super) places: Places<'w>,
 }
@@ -87,6 +89,7 @@ impl Relocate<'_> {
         } else {
             self.authority.stamp()
         };
+        let is_held = self.holding.refuse_held(task)?;
         // No run may begin while the directory moves.
         let files = self.reader.run_files(task);
         let Some(_idle) = files.keep_idle()? else {
@@ -99,12 +102,26 @@ impl Relocate<'_> {
         };
         // The record moves with the directory.
         files.forget_copy();
+        let relocated = self.relocate_now((task, &place), to, &stamp)?;
+        if is_held {
+            self.holding
+                .follow(task, matches!(to, Relocation::Rename(_)).then_some(&place))?;
+        }
+        Ok(relocated)
+    }
+
+    fn relocate_now(
+        &self,
+        (task, place): (&TaskRef, &TaskRef),
+        to: Relocation<'_>,
+        stamp: &Stamp,
+    ) -> Result<Applied, Error> {
         if !self.reader.commits() {
-            return self.relocate_without_git(task, &place, to, &stamp);
+            return self.relocate_without_git(task, place, to, stamp);
         }
         let mut attempts = CommitAttempts::within(self.wait);
         loop {
-            match self.relocate_once((task, &place), to, &stamp, &mut attempts) {
+            match self.relocate_once((task, place), to, stamp, &mut attempts) {
                 Err(error) if attempts.again(&error) => {}
                 other => return other,
             }

@@ -143,6 +143,7 @@ impl Resolve<'_> {
             Some(chosen) => self.authority.stamp_of(&chosen.step(task))?,
             None => self.authority.stamp(),
         };
+        self.advance.holding().refuse_held(task)?;
         let is_conflicted = self.conflicts.is_conflicted(task, &unmerged)?;
         let before = Look::begin(self.reader)?.whole().at(task)?;
         let mut united =

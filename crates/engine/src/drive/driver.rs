@@ -6,7 +6,7 @@ use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
 };
-use crate::apply::Writer;
+use crate::apply::{TakeWish, TakenTask, Writer};
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
@@ -55,6 +55,8 @@ pub(super) struct Drive<'a> {
     /// A request that is given from the start, with its reason.
     preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
+    /// How long the lease of the task lasts, and when it was looked after; `None` if there is none.
+    lease: Option<(Duration, Instant)>,
     /// When the record was last written.
     saved: Instant,
     /// The bytes of the record of the run as this process wrote it last while an executor works.
@@ -145,8 +147,12 @@ pub(super) fn take_up(
             .unwrap_or(Mode::Interactive)
     };
     let mut was_interrupted = false;
+    let pid = std::process::id();
+    let taken = match preset {
+        None => take_for_run(writer, sight, &files, &format!("{}-{pid}", now.seconds()))?,
+        Some(_) => None,
+    };
     let begun = files.begin(|old| {
-        let pid = std::process::id();
         let Some(old) = old.filter(RunState::goes_on) else {
             let id = format!("{}-{pid}", now.seconds());
             let usage = Usage::default();
@@ -194,8 +200,12 @@ pub(super) fn take_up(
         }
     })?;
     let Some((lock, run)) = begun else {
+        if taken.as_ref().is_some_and(|taken| !taken.was_held) {
+            writer.taking().release_of_run(&sight.task)?;
+        }
         return Ok(None);
     };
+    let lease = taken.map(|taken| (taken.lease.length(), Instant::now()));
     budget.turns = run.max_turns;
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
@@ -229,6 +239,7 @@ pub(super) fn take_up(
         is_held: false,
         preset,
         lock: Some(lock),
+        lease,
         saved: Instant::now(),
         written: None,
         was_overwritten: false,
@@ -238,7 +249,30 @@ pub(super) fn take_up(
         worked_from: None,
     };
     let ended = drive.go(report);
+    if let Err(error) = writer.taking().release_of_run(&sight.task) {
+        // It ends by itself.
+        report(&Happened::Note(&error.into_warning()));
+    }
     ended.map(Some)
+}
+
+/// Takes the task for its run, with the id that a new one has; nothing outside git. Returns an error if another holds it.
+fn take_for_run(
+    writer: &Writer<'_>,
+    sight: &Sight,
+    files: &RunFiles,
+    new: &str,
+) -> Result<Option<TakenTask>, Error> {
+    if writer.workspace.reader.store().is_none() {
+        return Ok(None);
+    }
+    let last = files.last()?.filter(RunState::goes_on);
+    let run = last.as_ref().map_or(new, |last| last.id.as_str());
+    let wish = TakeWish {
+        run: Some(run),
+        ..TakeWish::default()
+    };
+    writer.taking().take(sight, wish).map(Some)
 }
 
 impl Drive<'_> {
@@ -507,8 +541,27 @@ impl Drive<'_> {
         limit.is_some_and(|limit| limit.left(self.writer.now()) == Period::default())
     }
 
+    /// Renews the lease of the task in time. If another has taken the task over, the run ends.
+    fn keep_lease(&mut self) {
+        let Some((length, looked)) = &mut self.lease else {
+            return;
+        };
+        if looked.elapsed() < KEPT.min(*length / 6) {
+            return;
+        }
+        *looked = Instant::now();
+        let kept = self.writer.holding_of_tree().keep(self.task, 0);
+        if let Err(error) = kept
+            && error.code() == Code::TaskHeld
+        {
+            tracing::warn!(error = error.logged(), "the task of the run was taken over");
+            self.preset = Some((ControlRequest::Stop, error.message().to_owned()));
+        }
+    }
+
     /// Keeps the lock and the record in place while the run waits for a limit.
     fn keep_waiting(&mut self) {
+        self.keep_lease();
         if self.machine.limit.is_none() || self.machine.over.is_some() {
             return;
         }
@@ -542,6 +595,7 @@ impl Drive<'_> {
     /// Keeps the lock and the record in place while an executor works, so that other processes can see and
     /// control the run and a crash loses little of the used time.
     pub(super) fn keep_known(&mut self) {
+        self.keep_lease();
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.time());

@@ -1,0 +1,110 @@
+//! Who holds which task, as the store of leases says. Looking costs one small file for a task, and writes nothing.
+
+use super::{Error, Reader};
+use orch_base::{Code, TaskId};
+use orch_core::lease::{Lease, Owner};
+use orch_files::Directory;
+use orch_fleet::local::LocalStore;
+use orch_fleet::owner::known_owner;
+use orch_fleet::store::{LeaseStore, StoredLease};
+use std::collections::BTreeMap;
+
+/// A lease that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskLease {
+    /// What it says.
+    pub lease: Lease,
+    /// Whether this work tree has it.
+    pub is_own: bool,
+}
+
+/// The leases that have not ended, by their tasks.
+pub type TaskLeases = BTreeMap<TaskId, TaskLease>;
+
+impl Reader {
+    /// The store of the leases of this repository, to read them; `None` outside git.
+    #[must_use]
+    pub fn lease_store(&self) -> Option<LocalStore> {
+        let common = self.store.as_ref()?.layout().common_directory();
+        let directory = common.join("orch").join("leases");
+        Some(LocalStore::new(common, &directory))
+    }
+
+    /// The same, to write them, too. Returns an error outside git.
+    pub(crate) fn lease_store_to_write(&self) -> Result<LocalStore, Error> {
+        let mode = self.repository_or_refuse()?.layout().shared_mode();
+        let store = self.lease_store();
+        let store = store.map(|store| store.with_mode(mode));
+        store.ok_or_else(|| Error::new(Code::NoRepository, "not a git repository"))
+    }
+
+    /// The owner of this work tree, if it has ever taken a task. Returns an error if its file is damaged.
+    pub(crate) fn known_owner(&self) -> Result<Option<Owner>, Error> {
+        match &self.store {
+            Some(store) => known_owner(&store.layout().git_directory().join("orch")),
+            None => Ok(None),
+        }
+    }
+
+    /// The owner of this work tree, made if it has none; see [`orch_fleet::owner::owner`]. Returns an error if its file
+    /// cannot be read or written, or outside git.
+    pub(crate) fn lease_owner(
+        &self,
+        name: Option<&str>,
+        who: impl FnOnce() -> String,
+    ) -> Result<Owner, Error> {
+        let layout = self.repository_or_refuse()?.layout();
+        let directory: Directory = layout.own_directory()?;
+        let tree = self.root.file_name().map(|name| name.to_string_lossy());
+        let default = || match tree {
+            Some(tree) => format!("{} in {tree}", who()),
+            None => who(),
+        };
+        orch_fleet::owner::owner(&directory, name, default)
+    }
+
+    /// The lease of a task, if it has not ended. Returns an error if it cannot be read.
+    pub fn lease_of(&self, task: &TaskId) -> Result<Option<TaskLease>, Error> {
+        let Some(mut store) = self.lease_store() else {
+            return Ok(None);
+        };
+        match store.read(task)? {
+            Some(stored) => self.live(stored, &mut None),
+            None => Ok(None),
+        }
+    }
+
+    /// All leases that have not ended. Returns an error if one cannot be read.
+    pub fn leases(&self) -> Result<TaskLeases, Error> {
+        let Some(mut store) = self.lease_store() else {
+            return Ok(TaskLeases::new());
+        };
+        let mut owner = None;
+        let mut live = TaskLeases::new();
+        for stored in store.list()? {
+            let task = stored.task.clone();
+            live.extend(self.live(stored, &mut owner)?.map(|lease| (task, lease)));
+        }
+        Ok(live)
+    }
+
+    /// A lease, if it has not ended; `owner` is that of this work tree, once it is known.
+    fn live(
+        &self,
+        stored: StoredLease,
+        owner: &mut Option<Option<Owner>>,
+    ) -> Result<Option<TaskLease>, Error> {
+        if stored.seen.left().is_zero() {
+            return Ok(None);
+        }
+        let known = match owner {
+            Some(known) => known,
+            None => owner.insert(self.known_owner()?),
+        };
+        let lease = stored.seen.lease;
+        let is_own = known
+            .as_ref()
+            .is_some_and(|own| own.token == lease.owner.token);
+        Ok(Some(TaskLease { lease, is_own }))
+    }
+}
