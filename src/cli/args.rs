@@ -10,9 +10,9 @@ use super::commands::repl;
 use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
-    explain, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt, recover,
-    reject, rename, reopen, resolve, resume, review, rollback, run, runs, schema, show, status,
-    stop, suggest, trust, undo, verify, watch, workflow,
+    explain, free, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt, recover,
+    reject, release, rename, reopen, resolve, resume, review, rollback, run, runs, schema, show, status,
+    stop, suggest, take, trust, undo, verify, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -78,6 +78,7 @@ pub struct Global {
 pub enum Command {
     Status(status::StatusArgs),
     Suggest(suggest::SuggestArgs),
+    Free(free::FreeArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
     #[cfg(feature = "board")]
@@ -86,6 +87,8 @@ pub enum Command {
     Diff(diff::DiffArgs),
     Pr(pr::PrArgs),
     New(new::NewArgs),
+    Take(take::TakeArgs),
+    Release(release::ReleaseArgs),
     Prompt(prompt::PromptArgs),
     Draft(draft::DraftArgs),
     Schema(schema::SchemaArgs),
@@ -172,6 +175,8 @@ impl Command {
             Self::Undo(args) => args.locks,
             Self::Rename(args) => args.locks,
             Self::Archive(args) => args.locks,
+            Self::Take(args) => args.locks,
+            Self::Release(args) => args.locks,
             Self::Resolve(args) => args.locks,
             _ => LockArgs::default(),
         };

@@ -21,6 +21,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch suggest t-1 --brief", "for an agent"),
             ],
             [
+                ("orch free", "what can be taken now"),
+                ("orch free --json", "for a program"),
+            ],
+            [
                 ("orch show t-1", "all that you decide about"),
                 ("orch show t-1 --stat", "without the code"),
             ],
@@ -56,6 +60,14 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             [
                 ("orch new t-1", "create a task"),
                 ("orch new t-1 --brief brief.md", "with what is wanted"),
+            ],
+            [
+                ("orch take", "the first that is free"),
+                ("orch take t-1 --for 2h", "this one, for longer"),
+            ],
+            [
+                ("orch release", "the task that you hold"),
+                ("orch release t-1", "this one"),
             ],
             [
                 ("orch prompt t-1", "what to write"),

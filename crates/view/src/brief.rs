@@ -2,6 +2,7 @@
 
 use super::layout::{one_line, shorten};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
+use super::LeaseView;
 use orch_base::command;
 use orch_core::decide::{Do, ExpectState};
 use orch_core::workflow::Owner;
@@ -52,6 +53,8 @@ pub struct Brief {
     pub answers: Vec<String>,
     /// The command to type next; null if there is none.
     pub command: Option<String>,
+    /// Who holds the task, and until when; null if nobody does.
+    pub held: Option<String>,
 }
 
 /// A file to write, correct or rewrite.
@@ -104,7 +107,7 @@ impl Briefs {
 }
 
 impl Brief {
-    fn of(suggestion: &Suggestion) -> Self {
+    pub(super) fn of(suggestion: &Suggestion) -> Self {
         let mut issues = Vec::new();
         for input in &suggestion.inputs {
             for issue in &input.issues {
@@ -141,10 +144,11 @@ impl Brief {
                 .map(|field| shorten(&field.text(), LONGEST))
                 .collect(),
             command: next_command(suggestion),
+            held: suggestion.task.held.as_ref().map(LeaseView::words),
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let phase = self.current_phase.as_deref().unwrap_or("(no phase)");
         let owner = self.owner.as_str();
         let task = self.r#do.as_str();

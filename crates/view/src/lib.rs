@@ -26,6 +26,7 @@ mod instructions;
 mod issue;
 mod json;
 pub mod layout;
+mod lease;
 mod log;
 mod message;
 mod notice;
@@ -79,6 +80,7 @@ pub use everywhere::{Everywhere, PlaceView, TaskEverywhere, Whereabouts};
 pub use explain::{Explanation, Explanations};
 pub use generation_prompt::generation_prompt;
 pub use json::{JsonDocument, SCHEMA_VERSION, enveloped, indented, line, pretty};
+pub use lease::{FreeTask, FreeTasks, LeaseView, ReleaseAnswer, TakeAnswer, TakenView};
 pub use log::Log;
 pub use message::{Message, StepTrailers, kept_message, quoted};
 pub use notice::{EndedRun, Notice};
@@ -109,7 +111,7 @@ pub use wire::{
 };
 
 use orch_base::{Place, RepoPath, TaskPlace, Timestamp};
-use orch_core::decide::{Decision, Runner};
+use orch_core::decide::{Decision, Relations, Runner};
 use orch_core::workflow::{System, Workflow};
 use serde::Serialize;
 
@@ -138,6 +140,10 @@ pub struct Subject<'a> {
     pub runner: Option<&'a Runner>,
     /// Whether the settings name an executor, which does what agents have to do.
     pub has_executors: bool,
+    /// How it relates to others; `None` if its state cannot be used.
+    pub relations: Option<&'a Relations>,
+    /// Who holds the task, if somebody does.
+    pub held: Option<LeaseView>,
 }
 
 /// The repository, or the directory outside git, that was read.

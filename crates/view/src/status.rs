@@ -9,7 +9,7 @@ use super::way::way_text;
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
-use orch_core::decide::{Do, DutyKind, ExpectState, Runner, WayStop};
+use orch_core::decide::{Do, DutyKind, ExpectState, Relations, Runner, WayStop};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -70,6 +70,9 @@ pub struct TaskStatus {
     /// Whether a verdict is asked for that an agent may give, where no executor is configured: a person gives it then.
     #[serde(skip)]
     pub(super) asks_verdict: bool,
+    /// How it relates to others, for whoever chooses among tasks.
+    #[serde(skip)]
+    pub relations: Relations,
     /// Where the task is, and which places disagree, for an overview of several places.
     #[serde(skip)]
     pub(super) whereabouts: Option<(String, Option<String>)>,
@@ -411,6 +414,18 @@ impl TaskStatus {
         wanted.is_empty() || said.any(|text| text.to_lowercase().contains(&wanted))
     }
 
+    /// What has to be done, in a few words.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.headline.0
+    }
+
+    /// Since when it has stood as it does; the oldest first. One that never moved comes last.
+    #[must_use]
+    pub fn waits_since(&self) -> (bool, Option<Timestamp>) {
+        (self.unmoved_since.is_none(), self.unmoved_since)
+    }
+
     /// Whether the task is finished.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -437,6 +452,7 @@ impl TaskStatus {
             unmoved_since,
             flags,
             asks_verdict,
+            relations,
             ..
         } = self;
         let kept = (
@@ -448,7 +464,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
-            (flags, asks_verdict),
+            (flags, asks_verdict, relations),
         );
         serde_json::to_string(&kept).ok()
     }
@@ -458,7 +474,7 @@ impl TaskStatus {
     pub fn of_text(text: &str) -> Option<Self> {
         let (task, duty, at, headline, way, order, phase_number, unmoved_since, kept) =
             serde_json::from_str(text).ok()?;
-        let (flags, asks_verdict) = kept;
+        let (flags, asks_verdict, relations) = kept;
         Some(Self {
             task,
             duty,
@@ -470,6 +486,7 @@ impl TaskStatus {
             unmoved_since,
             flags,
             asks_verdict,
+            relations,
             // A status with such a run is not kept.
             waits_until: None,
             whereabouts: None,
@@ -494,6 +511,7 @@ impl TaskStatus {
             subject.unmoved_since,
         );
         status.asks_verdict = asks_verdict;
+        status.relations = subject.relations.cloned().unwrap_or_default();
         if let Some(Runner::Limited { until, .. }) = subject.runner {
             let until = until.to_string();
             if status.duty.owner == Owner::Process {
@@ -514,6 +532,7 @@ impl TaskStatus {
             headline: (headline(&suggestion), mood(&suggestion)),
             flags: TaskFlags::of(&suggestion),
             asks_verdict: false,
+            relations: Relations::default(),
             at: spot(&suggestion),
             way: suggestion.way,
             task: suggestion.task,
@@ -596,6 +615,10 @@ impl TaskStatus {
             String::new()
         };
         let (_, (what, style)) = self.shown(form);
+        let what = match &self.task.held {
+            Some(held) => format!("{what}, {}", held.short()),
+            None => what.to_owned(),
+        };
         vec![
             id_cell(&self.task.id),
             plain(format!("{phase}{attempt}{substate}")),

@@ -16,7 +16,7 @@ impl Suggestion {
     pub fn of(subject: &Subject<'_>) -> Self {
         let decision = subject.decision;
         Self {
-            task: TaskView::of(decision, subject.title, &subject.path),
+            task: TaskView::of(subject),
             duty: DutyView::of(subject),
             way: decision.way.clone(),
             waits_for: waits_for(decision),

@@ -1,8 +1,8 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
-use super::Subject;
+use super::{LeaseView, Subject};
 use orch_base::{RepoPath, TaskId, WorkflowName};
-use orch_core::decide::{Decision, Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
+use orch_core::decide::{Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +29,8 @@ pub struct TaskView {
     pub substate: Option<Value>,
     /// The number of the attempt at that phase, from 1; 0 if there is no phase.
     pub attempt: u32,
+    /// Who holds the task; null if nobody does.
+    pub held: Option<LeaseView>,
 }
 
 /// Who must do what about a task, and where that leads.
@@ -52,18 +54,20 @@ pub struct DutyView {
 }
 
 impl TaskView {
-    /// The task of a decision, with its title and the path that stands for it.
+    /// The task of a subject.
     #[must_use]
-    pub fn of(decision: &Decision, title: Option<&str>, path: &RepoPath) -> Self {
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let decision = subject.decision;
         Self {
             id: decision.task.to_string(),
-            title: title.map(str::to_owned),
-            path: path.to_string(),
+            title: subject.title.map(str::to_owned),
+            path: subject.path.to_string(),
             workflow: decision.workflow.to_string(),
             rev: decision.rev,
             current_phase: decision.phase.as_ref().map(ToString::to_string),
             substate: decision.substate.clone(),
             attempt: decision.attempt,
+            held: subject.held.clone(),
         }
     }
 
@@ -78,6 +82,7 @@ impl TaskView {
             current_phase: None,
             substate: None,
             attempt: 0,
+            held: None,
         }
     }
 

@@ -20,6 +20,7 @@ pub mod explain;
 mod face_tests;
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
 mod faces;
+pub mod free;
 pub mod generate;
 pub mod help;
 pub mod hook;
@@ -38,6 +39,7 @@ pub mod prompt;
 pub mod recover;
 mod reference_text;
 pub mod reject;
+pub mod release;
 pub mod rename;
 pub mod reopen;
 #[cfg(feature = "repl")]
@@ -56,6 +58,7 @@ pub mod show;
 pub mod status;
 pub mod stop;
 pub mod suggest;
+pub mod take;
 pub mod trust;
 pub mod undo;
 pub mod verify;
@@ -79,6 +82,9 @@ pub(super) fn run(
         Some(Command::Init(args)) => init::run(&args, context, ui),
         Some(Command::New(args)) => new::run(&args, context, ui),
         Some(Command::Suggest(args)) => suggest::run(&args, context, ui),
+        Some(Command::Free(args)) => free::run(&args, context, ui),
+        Some(Command::Take(args)) => take::run(&args, context, ui),
+        Some(Command::Release(args)) => release::run(&args, context, ui),
         Some(Command::Prompt(args)) => prompt::run(&args, context, ui),
         Some(Command::Draft(args)) => draft::run(&args, context, ui),
         Some(Command::Schema(args)) => schema::run(&args, context, ui),

@@ -258,11 +258,7 @@ fn finish(
         .collect();
     let report = RunReport {
         repository: workspace.reader().repository()?,
-        task: TaskView::of(
-            &end.sight.decision,
-            end.sight.title(),
-            &end.sight.observed.facts.shown(),
-        ),
+        task: TaskView::of(&workspace.reader().subject(&end.sight)),
         run: Some(end.run.clone()).filter(|run| !run.is_empty()),
         ending: (!goes_on).then_some(end.ending),
         reason: end.reason.clone(),

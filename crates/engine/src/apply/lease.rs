@@ -57,6 +57,13 @@ pub struct Taking<'w> {
 }
 
 impl Taking<'_> {
+    /// The name under which this work tree holds tasks, or whom it would take them for. Returns an error if the file of the
+    /// owner is damaged.
+    pub fn owner_name(&self) -> Result<String, Error> {
+        let known = self.holding.reader.known_owner()?;
+        Ok(known.map_or_else(|| self.holding.who(), |owner| owner.name))
+    }
+
     /// Takes a task that was looked at, or renews the lease that this work tree has. A take-over is recorded.
     ///
     /// Returns [`Code::TaskHeld`] if another holds it and the wish does not break that, and an error if the caller may not

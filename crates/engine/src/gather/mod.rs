@@ -3,6 +3,7 @@
 #[cfg(feature = "board")]
 mod board;
 mod everywhere;
+mod free;
 mod happenings;
 mod pull_request;
 mod runs;
@@ -12,6 +13,7 @@ mod tasks;
 #[cfg(feature = "board")]
 pub use board::{GatheredTasks, TaskDetail, WantedPages, board, waiting};
 pub use everywhere::{TaskFilter, everywhere};
+pub use free::{Free, FreeFor, free};
 pub use happenings::{happenings, transition_lines};
 pub use pull_request::{described_tasks, tasks_of_range};
 pub use runs::run_line;

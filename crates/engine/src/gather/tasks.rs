@@ -1,6 +1,6 @@
 //! The tasks that names mean, a row of an answer for each, and what is wrong with them.
 
-use crate::survey::{Keeper, LookDepth, Reader, Sight, TaskRef, Workspace, unjudged, unread};
+use crate::survey::{Keeper, TaskLease, LookDepth, Reader, Sight, TaskRef, Workspace, unjudged, unread};
 use orch_base::{Code, Diagnostic, Error};
 use orch_view::{Repository, Suggestion, TaskStatus};
 use std::collections::HashSet;
@@ -63,7 +63,17 @@ pub fn statuses(
 ) -> (Vec<Box<TaskStatus>>, Vec<Diagnostic>) {
     let row = |reader: &Reader, sight: &Sight| TaskStatus::of(&reader.subject(sight)).into();
     let looked = workspace.crew().answer_each(tasks, &KEPT, row);
-    sorted(tasks, looked, unread_status)
+    let (mut rows, mut problems) = sorted(tasks, looked, unread_status);
+    // What is known of earlier looks knows no lease of now.
+    match workspace.reader().leases() {
+        Ok(leases) => {
+            for (task, row) in tasks.iter().zip(&mut rows) {
+                row.task.held = leases.get(&task.id).map(TaskLease::view);
+            }
+        }
+        Err(error) => problems.push(error.into()),
+    }
+    (rows, problems)
 }
 
 /// The rows and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.

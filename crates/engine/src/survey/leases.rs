@@ -7,6 +7,7 @@ use orch_files::Directory;
 use orch_fleet::local::LocalStore;
 use orch_fleet::owner::known_owner;
 use orch_fleet::store::{LeaseStore, StoredLease};
+use orch_view::LeaseView;
 use std::collections::BTreeMap;
 
 /// A lease that has not ended.
@@ -16,6 +17,14 @@ pub struct TaskLease {
     pub lease: Lease,
     /// Whether this work tree has it.
     pub is_own: bool,
+}
+
+impl TaskLease {
+    /// The lease as outputs show it.
+    #[must_use]
+    pub fn view(&self) -> LeaseView {
+        LeaseView::of(&self.lease, self.is_own)
+    }
 }
 
 /// The leases that have not ended, by their tasks.
@@ -72,6 +81,18 @@ impl Reader {
             Some(stored) => self.live(stored, &mut None),
             None => Ok(None),
         }
+    }
+
+    /// Who holds a task, for whoever is shown it; nobody if that cannot be read, which a command about leases says.
+    pub(crate) fn held(&self, task: &TaskId) -> Option<LeaseView> {
+        let known = match self.lease_of(task) {
+            Ok(known) => known?,
+            Err(error) => {
+                tracing::warn!(%task, error = error.logged(), "the lease cannot be read");
+                return None;
+            }
+        };
+        Some(known.view())
     }
 
     /// All leases that have not ended. Returns an error if one cannot be read.

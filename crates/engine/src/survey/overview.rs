@@ -5,7 +5,7 @@
 //! a task. Each task is then shown once, where its log is furthest: a log that contains another one is further.
 //! If neither of two logs contains the other, the places disagree.
 
-use super::furthest::{Origin, TaskVersion, VersionSearch};
+use super::furthest::{FurthestVersion, Origin, TaskVersion, VersionSearch};
 use super::setting::Settings;
 use super::{Error, Look, Reader, Sight, Workspace};
 use orch_base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
@@ -71,6 +71,18 @@ pub struct OverviewTask {
 impl Workspace {
     /// All tasks of the repository. Returns an error if there is no repository, or git cannot list its branches.
     pub fn overview(&self) -> Result<Overview<'_>, Error> {
+        self.overview_of(&|_| true)
+    }
+
+    /// The same, without the tasks of which no other place has later steps than this work tree.
+    pub(crate) fn overview_elsewhere(&self) -> Result<Overview<'_>, Error> {
+        self.overview_of(&|furthest| !furthest.same.contains(&0))
+    }
+
+    fn overview_of(
+        &self,
+        is_wanted: &dyn Fn(&FurthestVersion) -> bool,
+    ) -> Result<Overview<'_>, Error> {
         let store = self.reader.repository_or_refuse()?;
         let mut problems = Vec::new();
         let others = self.other_work_trees(&mut problems)?;
@@ -137,7 +149,7 @@ impl Workspace {
                 .iter()
                 .map(|(place, id, error)| unread(&named(*place, id), error)),
         );
-        for (id, furthest) in all {
+        for (id, furthest) in all.into_iter().filter(|(_, found)| is_wanted(found)) {
             let look = |version: &TaskVersion| -> Result<Sight, Error> {
                 let task = &version.found.task;
                 let look_under = |workspace: &Self, index: usize| {
@@ -271,7 +283,10 @@ impl Overview<'_> {
             Origin::WorkTree(index) => &*self.others[index - 1].reader.settings,
             Origin::Commit(index) => &*self.settings[index],
         };
-        setting.subject(&task.sight)
+        Subject {
+            held: self.here.reader.held(&task.sight.task.id),
+            ..setting.subject(&task.sight)
+        }
     }
 }
 

@@ -48,7 +48,10 @@ impl Reader {
 
     /// The subject of a view.
     pub fn subject<'a>(&'a self, sight: &'a Sight) -> Subject<'a> {
-        self.settings.subject(sight)
+        Subject {
+            held: self.held(&sight.task.id),
+            ..self.settings.subject(sight)
+        }
     }
 
     /// For each task, the commit that last changed its log, if the current log is committed; one walk for
@@ -92,6 +95,8 @@ impl Settings {
             issue_places: issue_places(sight),
             runner: sight.runner.as_ref(),
             has_executors: self.config.executors.names().next().is_some(),
+            relations: sight.state().map(|state| &state.relations),
+            held: None,
         }
     }
 }

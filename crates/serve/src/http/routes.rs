@@ -156,6 +156,13 @@ pub(super) const ROWS: &[RouteRow] = &[
         ..GET
     },
     RouteRow {
+        name: "listFree",
+        path: "/api/v1/free",
+        command: &["free"],
+        kinds: &["free"],
+        ..GET
+    },
+    RouteRow {
         name: "getOverview",
         path: "/api/v1/overview",
         about: "The tasks of all branches, remote-tracking branches and work trees, each where it is furthest.",
@@ -253,6 +260,33 @@ pub(super) const ROWS: &[RouteRow] = &[
         about: "Apply the transition that the rules decide. Answers `nothing` if none is due.",
         command: &["next"],
         arguments: &[EXPECT, NEXT_TO, Same("dry-run"), WAIT],
+        ..ORDER
+    },
+    RouteRow {
+        name: "take",
+        path: "/api/v1/tasks/{task}/take",
+        about: "Take a task for the work tree of the server, or renew its lease.",
+        command: &["take"],
+        arguments: &[Same("for"), Same("as"), Same("break"), WAIT],
+        kinds: &["take"],
+        ..ORDER
+    },
+    RouteRow {
+        name: "takeFree",
+        path: "/api/v1/take",
+        about: "Take the first task that is free for the work tree of the server.",
+        command: &["take"],
+        in_path: &[],
+        arguments: &[Same("for"), Same("as"), Same("any"), WAIT],
+        kinds: &["take"],
+        ..ORDER
+    },
+    RouteRow {
+        name: "release",
+        path: "/api/v1/tasks/{task}/release",
+        command: &["release"],
+        arguments: &[Same("break"), WAIT],
+        kinds: &["release"],
         ..ORDER
     },
     RouteRow {

@@ -45,6 +45,16 @@ const TASK_OR_ALL: OwnArgument = OwnArgument {
     about: "The task; default: all.",
     ..TASK
 };
+/// The task that is taken.
+const FREE_TASK: OwnArgument = OwnArgument {
+    about: "Default: the first free one.",
+    ..TASK
+};
+/// The task that is given back.
+const HELD_TASK: OwnArgument = OwnArgument {
+    about: "Default: the one you hold.",
+    ..TASK
+};
 /// The task of a command whose words are answers.
 const TASK_IN_USE: OwnArgument = OwnArgument {
     form: OwnForm::TaskInUse,
@@ -68,7 +78,7 @@ const QUESTION: ToolRow = ToolRow {
 };
 
 /// The tools, in the order in which an agent needs them.
-const ROWS: [ToolRow; 10] = [
+const ROWS: [ToolRow; 12] = [
     ToolRow {
         name: "suggest",
         arguments: &[
@@ -76,6 +86,20 @@ const ROWS: [ToolRow; 10] = [
             Explained("for", "Only the tasks that this actor has to work on."),
             Explained("brief", "Only what to do now, in a few lines."),
         ],
+        ..QUESTION
+    },
+    ToolRow {
+        name: "take",
+        about: "Take a task before you work on it, so that nobody else does. Call it again to renew.",
+        arguments: &[Own(FREE_TASK), Explained("for", "How long, such as `30m`.")],
+        writes: true,
+        ..QUESTION
+    },
+    ToolRow {
+        name: "release",
+        about: "Give a task back when you are done with it.",
+        arguments: &[Own(HELD_TASK)],
+        writes: true,
         ..QUESTION
     },
     ToolRow {
