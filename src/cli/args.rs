@@ -10,9 +10,9 @@ use super::commands::repl;
 use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
-    explain, free, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt, recover,
-    reject, release, rename, reopen, resolve, resume, review, rollback, run, runs, schema, show, status,
-    stop, suggest, take, trust, undo, verify, watch, workflow,
+    explain, free, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt,
+    recover, reject, release, rename, reopen, resolve, resume, review, rollback, run, runs, schema,
+    show, status, stop, suggest, take, trust, undo, verify, watch, workflow,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;

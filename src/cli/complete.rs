@@ -402,10 +402,11 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 47] = [
+    const FREE: [&str; 49] = [
         "also",
         "at",
         "base",
+        "breaks",
         "brief",
         "brief_text",
         "command",
@@ -423,6 +424,7 @@ mod tests {
         "id",
         "issue",
         "janitor",
+        "length",
         "limit",
         "lines",
         "listen",

@@ -1,8 +1,8 @@
 //! `orch suggest --brief`: what to do now about each task, and nothing else, for agents.
 
+use super::LeaseView;
 use super::layout::{one_line, shorten};
 use super::wire::{Expected, Finding, Suggestion, Suggestions};
-use super::LeaseView;
 use orch_base::command;
 use orch_core::decide::{Do, ExpectState};
 use orch_core::workflow::Owner;

@@ -221,7 +221,10 @@ impl FreeTasks {
         let rows: Vec<_> = self.tasks.iter().map(row).collect();
         out.extend(table(&rows, &[0], 0, paint, width));
         if self.held > 0 {
-            out.push_str(&format!("{} held: orch status\n", counted(self.held, "task")));
+            out.push_str(&format!(
+                "{} held: orch status\n",
+                counted(self.held, "task")
+            ));
         }
         for finding in &self.diagnostics {
             super::text::problem(&mut out, finding, 0, paint, width);

@@ -569,7 +569,11 @@ fn selected_lines(task: &TaskStatus, form: &BoardForm) -> [String; BELOW - 1] {
     let name = name.trim_end_matches([' ', '·']);
     let way = way_text(&task.way, 0, form.paint, form.width);
     let way = way.lines().next().unwrap_or_default().to_owned();
-    let reason = shorten(&task.duty.reason, form.width);
+    let reason = match &task.task.held {
+        Some(held) => format!("{}; {}", held.words(), task.duty.reason),
+        None => task.duty.reason.clone(),
+    };
+    let reason = shorten(&reason, form.width);
     [form.paint.paint(Style::Strong, name), way, reason]
 }
 

@@ -236,6 +236,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
             paint.paint(Style::Dim, &title)
         ));
     }
+    if let Some(held) = &suggestion.task.held {
+        paragraph(out, &held.words(), INDENT, INDENT, width);
+    }
     out.push_str(&way_text(&suggestion.way, INDENT, paint, width));
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {

@@ -175,7 +175,7 @@ fn answer(
     around: Option<&TaskRef>,
 ) -> Result<Answer, Failure> {
     let named = around.is_some() || !args.tasks.is_empty();
-    let (tasks, misnamed) = match around {
+    let (mut tasks, misnamed) = match around {
         Some(task) => (vec![task.clone()], Vec::new()),
         None => gather::named_or_all(workspace, &args.tasks)?,
     };
@@ -185,6 +185,14 @@ fn answer(
         .and_then(|limit| usize::try_from(limit).ok())
         .or(default);
     let is_wanted = |owner: Owner, is_done: bool| (named || !is_done) && args.concerns(owner);
+    let free = match args.whom {
+        Some(Whom::Agent) if !named => Some(gather::free(workspace)?),
+        _ => None,
+    };
+    if let Some(free) = &free {
+        // In the order in which they are to be taken; what another holds is left out.
+        tasks = free.work().into_iter().cloned().collect();
+    }
     let chosen = match limit.filter(|limit| tasks.len() > *limit) {
         Some(limit) => MostUrgent::of(workspace, &tasks, limit, is_wanted),
         None => MostUrgent {

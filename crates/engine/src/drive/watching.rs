@@ -32,6 +32,8 @@ pub struct Watching {
     head: Option<Digest>,
     /// Tasks whose transitions are held back.
     held: BTreeMap<RepoPath, TaskRef>,
+    /// Those of them that another work tree holds, which was told.
+    elsewhere: BTreeSet<RepoPath>,
     /// Tasks whose transitions wait to be committed with others.
     waiting: BTreeMap<RepoPath, TaskRef>,
     /// Tasks with a transition due that waits for more files of the same run.
@@ -68,6 +70,7 @@ impl Watching {
             known: BTreeMap::new(),
             head: None,
             held: BTreeMap::new(),
+            elsewhere: BTreeSet::new(),
             waiting: BTreeMap::new(),
             incomplete: BTreeMap::new(),
             waits: 0,
@@ -616,6 +619,7 @@ impl Watching {
 
     /// Applies what is due for some tasks in one batch; if one of them prevents that, for each task alone.
     fn settle(&mut self, mut due: Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
+        self.leave_held(&mut due, effects);
         if due.is_empty() || (self.mandate.stops)() {
             return;
         }
@@ -638,6 +642,38 @@ impl Watching {
                 .into_iter()
                 .for_each(|one| self.settle(vec![one], effects)),
         }
+    }
+
+    /// Leaves the tasks alone that another work tree holds, and tells it once of each; they are tried again later.
+    fn leave_held(&mut self, due: &mut Vec<Wanted>, effects: &mut Vec<WatchEffect>) {
+        let mut free = Vec::new();
+        for one in std::mem::take(due) {
+            let checked = self
+                .mandate
+                .writer(&self.workspace)
+                .holding_of_tree()
+                .refuse_held(&one.task);
+            let Err(error) = checked else {
+                free.push(one);
+                continue;
+            };
+            let task = one.task;
+            let directory = task.directory().clone();
+            let is_known = self.elsewhere.contains(&directory);
+            if let Some(seen) = one.seen {
+                self.report(TaskOutcome::Nothing(Box::new(seen.sight)), effects);
+            }
+            if !is_known {
+                effects.push(WatchEffect::Held {
+                    tasks: vec![task.id.clone()],
+                    message: error.to_string(),
+                    hint: error.hint().cloned(),
+                });
+            }
+            self.elsewhere.insert(directory.clone());
+            self.held.insert(directory, task);
+        }
+        *due = free;
     }
 
     /// Adds the tasks with something due among those that are left: what is held back is reported once, with all
@@ -706,6 +742,7 @@ impl Watching {
             TaskOutcome::Nothing(sight) => sight,
         };
         self.held.remove(sight.task.directory());
+        self.elsewhere.remove(sight.task.directory());
         self.waiting.remove(sight.task.directory());
         self.note_incomplete(sight, effects);
         if self.held.is_empty() {

@@ -32,6 +32,8 @@ pub enum FreeFor<'a> {
 /// The free tasks, in the order in which they are to be taken.
 pub struct Free {
     candidates: Vec<Candidate>,
+    /// The tasks that this work tree holds.
+    own: Vec<TaskRef>,
     graph: RelationGraph,
     held: usize,
     /// What is wrong with tasks and places.
@@ -73,6 +75,18 @@ pub fn free(workspace: &Workspace) -> Result<Free, Error> {
         };
         known.insert(id, candidate);
     }
+    if workspace.reader().store().is_some() {
+        further_elsewhere(workspace, &mut known, &mut problems)?;
+    }
+    Ok(Free::of(known.into_values().collect(), problems))
+}
+
+/// Puts the tasks in the place of those of this work tree whose record is further in another place.
+fn further_elsewhere(
+    workspace: &Workspace,
+    known: &mut BTreeMap<String, Candidate>,
+    problems: &mut Vec<Diagnostic>,
+) -> Result<(), Error> {
     let overview = workspace.overview_elsewhere()?;
     problems.extend(overview.problems.iter().cloned());
     let is_open = |task: &&OverviewTask| !task.sight.task.id.is_archived();
@@ -88,7 +102,7 @@ pub fn free(workspace: &Workspace) -> Result<Free, Error> {
         };
         known.insert(task.sight.task.id.to_string(), candidate);
     }
-    Ok(Free::of(known.into_values().collect(), problems))
+    Ok(())
 }
 
 impl Free {
@@ -106,9 +120,18 @@ impl Free {
         let graph = RelationGraph::new(in_graph);
         let mut candidates = candidates;
         candidates.retain(|candidate| is_work(&candidate.status, &graph));
-        let before = candidates.len();
-        candidates.retain(|candidate| candidate.status.task.held.is_none());
-        let held = before - candidates.len();
+        let is_held = |candidate: &mut Candidate| candidate.status.task.held.is_some();
+        let taken: Vec<Candidate> = candidates.extract_if(.., is_held).collect();
+        let held = taken.len();
+        let is_own = |candidate: &Candidate| {
+            let held = candidate.status.task.held.as_ref();
+            held.is_some_and(|held| held.own)
+        };
+        let own = taken
+            .into_iter()
+            .filter(is_own)
+            .filter_map(|candidate| candidate.here)
+            .collect();
         candidates.sort_by_cached_key(|candidate| {
             let status = &candidate.status;
             let first = TaskId::new(&status.task.id).map(|id| graph.precedence(&id));
@@ -116,6 +139,7 @@ impl Free {
         });
         Self {
             candidates,
+            own,
             graph,
             held,
             problems,
@@ -133,6 +157,13 @@ impl Free {
             .filter(is_for)
             .filter_map(|candidate| candidate.here.as_ref())
             .collect()
+    }
+
+    /// The tasks of this work tree to work on: those that it holds, then those that are free.
+    pub fn work(&self) -> Vec<&TaskRef> {
+        let mut work: Vec<&TaskRef> = self.own.iter().collect();
+        work.extend(self.here(FreeFor::Anybody));
+        work
     }
 
     /// The list for people and programs.

@@ -1,6 +1,8 @@
 //! The tasks that names mean, a row of an answer for each, and what is wrong with them.
 
-use crate::survey::{Keeper, TaskLease, LookDepth, Reader, Sight, TaskRef, Workspace, unjudged, unread};
+use crate::survey::{
+    Keeper, LookDepth, Reader, Sight, TaskLease, TaskRef, Workspace, unjudged, unread,
+};
 use orch_base::{Code, Diagnostic, Error};
 use orch_view::{Repository, Suggestion, TaskStatus};
 use std::collections::HashSet;

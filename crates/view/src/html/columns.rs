@@ -142,6 +142,7 @@ impl<'a> CardSetting<'a> {
                 hidden[!self.page.filter.leaves(status)] {
                 (heading(status, link.as_deref(), self.page.now))
                 @if is_open { (to_do(status)) (standing(status)) (flags(status)) }
+                @if let Some(held) = &task.held { p.card-more { bdi { (held.short()) } } }
                 @if let Some(run) = self.runs.get(task.id.as_str()) { p.card-run { (run_line(run)) } }
             }
         }

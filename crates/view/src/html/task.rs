@@ -54,6 +54,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 span { "attempt " (task.attempt) }
                 span { (task.workflow) }
                 bdi.mono { (task.path) }
+                @if let Some(held) = &task.held { bdi { (held.words()) } }
                 @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
             }
             @if let Some(sheet) = sheet { (sheet.way()) }

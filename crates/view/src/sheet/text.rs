@@ -151,6 +151,9 @@ impl SheetText<'_> {
             2,
             self.form.width,
         );
+        if let Some(held) = &sheet.task.held {
+            paragraph(&mut self.out, &held.words(), 2, 2, self.form.width);
+        }
         for option in &sheet.options {
             let typed = paint.paint(Style::Command, &command(&option.argv));
             let effect = one_line(&option.effect);

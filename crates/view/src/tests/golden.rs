@@ -210,6 +210,7 @@ fn a_suggestion_on_the_wire() {
       "currentPhase": "plan_review",
       "substate": null,
       "attempt": 1,
+      "held": null,
       "suggestedNext": "plan_review",
       "direction": "stay",
       "kind": "wait",

@@ -3,10 +3,10 @@
 use crate::findings::Findings;
 use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
-    DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, GenerationAnswer,
+    DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks, GenerationAnswer,
     HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice,
-    PromptAnswer, PullRequest, RecoveryAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
-    Status, Suggestions, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications,
+    PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
+    Status, Suggestions, TakeAnswer, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications,
     WorkflowList, indented,
 };
 use schemars::JsonSchema;
@@ -34,6 +34,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         schema::<Explanations>("Why tasks are where they are: output of orch explain --json"),
         schema::<Findings>("Findings of a check"),
+        schema::<FreeTasks>(
+            "The tasks that somebody could go on with now: output of orch free --json",
+        ),
         schema::<FormattedAnswer>("Diagrams that were redrawn or are out of date"),
         schema::<GenerationAnswer>(
             "Tasks that an executor proposed for a loop: output of orch generate --json",
@@ -49,6 +52,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<PromptAnswer>("The complete instructions for a task"),
         schema::<PullRequest>("The description of a pull request: output of orch pr --json"),
         schema::<RecoveryAnswer>("A record that was rebuilt"),
+        schema::<ReleaseAnswer>("A task that was given back: output of orch release --json"),
         schema::<Resolutions>(
             "The results of joining conflicted records: output of orch resolve --json",
         ),
@@ -61,6 +65,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<Suggestions>(
             "What to do next: output of orch suggest --json, and suggestion.json",
         ),
+        schema::<TakeAnswer>("A task that was taken: output of orch take --json"),
         schema::<TextAnswer>(
             "An answer that is a text: a manual, a document, a diagram, completions",
         ),
