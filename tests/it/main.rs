@@ -25,6 +25,7 @@ mod harness;
 mod hints;
 mod hook;
 mod known;
+mod leases;
 mod looks;
 mod loops;
 #[cfg(feature = "mcp")]

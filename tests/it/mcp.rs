@@ -128,8 +128,8 @@ fn an_agent_takes_a_task_from_new_to_done_except_what_a_person_decides() {
     assert_eq!(
         names,
         [
-            "suggest", "prompt", "draft", "show", "explain", "check", "next", "answer", "log",
-            "schema"
+            "suggest", "take", "release", "prompt", "draft", "show", "explain", "check", "next",
+            "answer", "log", "schema"
         ]
     );
     let scenes: [(&str, &dyn Fn()); 5] = [

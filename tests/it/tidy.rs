@@ -312,7 +312,7 @@ fn each_library_has_one_home() {
         ("axum", "http/ loops/"),
         ("hyper", "http/"),
         ("hyper_util", "http/"),
-        ("getrandom", "engine/random.rs"),
+        ("getrandom", "fleet/random.rs"),
         ("jsonc_parser", "cli/commands/init/"),
         ("maud", "view/html/"),
         ("ureq", "notices/webhook.rs"),

@@ -4,16 +4,16 @@
 //! compare-and-swap; this module decides what is put there. The record of the task keeps only the generation, by a `take`
 //! event before the first step that a holder records.
 
+use core::time::Duration;
 use orch_base::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// How long a lease lasts if nobody says so.
 pub const DEFAULT_LENGTH: Duration = Duration::from_secs(30 * 60);
 
 /// Who holds leases: all processes of one work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct LeaseOwner {
     /// The name that people read.
     pub name: String,
     /// What tells two owners of one name apart: 32 hexadecimal digits, kept in the git directory of the work tree.
@@ -24,7 +24,7 @@ pub struct Owner {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// Who works on it.
-    pub owner: Owner,
+    pub owner: LeaseOwner,
     /// Larger than that of every earlier holder whom the store or the record of the task knows.
     pub generation: u64,
     /// Differs in each write, so two writes are never the same bytes.
@@ -101,7 +101,7 @@ impl SeenLease {
 
 /// How a task with this lease stands for an owner.
 #[must_use]
-pub fn standing(seen: Option<&SeenLease>, owner: &Owner) -> LeaseStanding {
+pub fn standing(seen: Option<&SeenLease>, owner: &LeaseOwner) -> LeaseStanding {
     let Some(seen) = seen else {
         return LeaseStanding::Free;
     };

@@ -5,10 +5,9 @@ pub mod drive;
 pub mod gather;
 pub mod history;
 pub mod notices;
-mod random;
 pub mod run;
 pub mod survey;
 pub mod verify;
 pub mod watch;
 
-pub use random::random;
+pub use orch_fleet::random;

@@ -1,9 +1,9 @@
 //! Takes, renews, releases and breaks leases for one owner, over any store.
 
-use crate::owner::random_word;
+use crate::owner::random_token;
 use crate::store::{LeaseStore, StoredLease, Swapped};
 use orch_base::{Error, TaskId, Timestamp};
-use orch_core::lease::{Lease, LeaseStanding, Owner, next_generation, standing};
+use orch_core::lease::{Lease, LeaseOwner, LeaseStanding, next_generation, standing};
 use std::time::Duration;
 
 /// How often a swap is tried again that another process was faster than.
@@ -12,7 +12,7 @@ const TRIES: u32 = 64;
 /// The leases of one owner.
 pub struct Leases<'s> {
     store: &'s mut dyn LeaseStore,
-    owner: Owner,
+    owner: LeaseOwner,
 }
 
 /// What a lease says of its holder, and when it is written.
@@ -32,7 +32,7 @@ pub struct LeaseTerms {
 
 /// What came of taking a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakeOutcome {
     /// The owner holds it now.
     Held {
         /// The lease.
@@ -48,7 +48,7 @@ pub enum Taken {
 
 /// Whether somebody holds a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptLease {
     /// Nobody does, or the lease of another has ended.
     Free,
     /// The owner does.
@@ -59,7 +59,7 @@ pub enum Kept {
 
 impl<'s> Leases<'s> {
     /// The leases of an owner in a store.
-    pub fn new(store: &'s mut dyn LeaseStore, owner: Owner) -> Self {
+    pub fn new(store: &'s mut dyn LeaseStore, owner: LeaseOwner) -> Self {
         Self { store, owner }
     }
 
@@ -71,12 +71,12 @@ impl<'s> Leases<'s> {
         recorded: u64,
         terms: &LeaseTerms,
         breaks: bool,
-    ) -> Result<Taken, Error> {
+    ) -> Result<TakeOutcome, Error> {
         let mut seen = self.store.read(task)?;
         for _ in 0..TRIES {
             let stands = standing(seen.as_ref().map(|seen| &seen.seen), &self.owner);
             if let (LeaseStanding::Held(_), false, Some(other)) = (stands, breaks, &seen) {
-                return Ok(Taken::Refused(other.clone()));
+                return Ok(TakeOutcome::Refused(other.clone()));
             }
             let there = seen.as_ref().map(|seen| &seen.seen.lease);
             let (before, over) = match there {
@@ -89,7 +89,7 @@ impl<'s> Leases<'s> {
             let over = over.cloned();
             match self.put(task, seen.as_ref(), &lease)? {
                 None => {
-                    return Ok(Taken::Held {
+                    return Ok(TakeOutcome::Held {
                         lease,
                         before,
                         over,
@@ -108,27 +108,27 @@ impl<'s> Leases<'s> {
         task: &TaskId,
         recorded: u64,
         terms: &LeaseTerms,
-    ) -> Result<Kept, Error> {
+    ) -> Result<KeptLease, Error> {
         let Some(seen) = self.store.read(task)? else {
-            return Ok(Kept::Free);
+            return Ok(KeptLease::Free);
         };
         let is_own = seen.seen.lease.owner.token == self.owner.token;
         match standing(Some(&seen.seen), &self.owner) {
-            LeaseStanding::Held(_) => return Ok(Kept::Other(seen)),
-            LeaseStanding::Free => return Ok(Kept::Free),
-            LeaseStanding::Ended if !is_own => return Ok(Kept::Free),
+            LeaseStanding::Held(_) => return Ok(KeptLease::Other(seen)),
+            LeaseStanding::Free => return Ok(KeptLease::Free),
+            LeaseStanding::Ended if !is_own => return Ok(KeptLease::Free),
             LeaseStanding::Own(_)
                 if seen.seen.left() > seen.seen.lease.length() * 2 / 3
                     && seen.seen.lease.generation >= recorded =>
             {
-                return Ok(Kept::Own(seen.seen.lease));
+                return Ok(KeptLease::Own(seen.seen.lease));
             }
             // One that has ended is the owner's as long as nobody took it over, which the swap shows.
             LeaseStanding::Own(_) | LeaseStanding::Ended => {}
         }
         match self.take(task, recorded, terms, false)? {
-            Taken::Held { lease, .. } => Ok(Kept::Own(lease)),
-            Taken::Refused(other) => Ok(Kept::Other(other)),
+            TakeOutcome::Held { lease, .. } => Ok(KeptLease::Own(lease)),
+            TakeOutcome::Refused(other) => Ok(KeptLease::Other(other)),
         }
     }
 
@@ -187,7 +187,7 @@ impl<'s> Leases<'s> {
         Ok(Lease {
             owner: self.owner.clone(),
             generation,
-            nonce: random_word(16)?,
+            nonce: random_token()?,
             length,
             since: before.map_or(terms.now, |before| before.since),
             until: Timestamp::from_seconds(until),
@@ -230,8 +230,8 @@ mod tests {
     use std::path::Path;
     use std::thread;
 
-    fn owner(name: &str) -> Owner {
-        Owner {
+    fn owner(name: &str) -> LeaseOwner {
+        LeaseOwner {
             name: name.to_owned(),
             token: format!("token of {name}"),
         }
@@ -278,9 +278,9 @@ mod tests {
     }
 
     /// A word for what came of taking.
-    fn word(taken: &Taken) -> String {
+    fn word(taken: &TakeOutcome) -> String {
         match taken {
-            Taken::Held {
+            TakeOutcome::Held {
                 lease,
                 before,
                 over,
@@ -292,7 +292,9 @@ mod tests {
                 };
                 format!("{how} {}", lease.generation)
             }
-            Taken::Refused(other) => format!("refused, {} has it", other.seen.lease.owner.name),
+            TakeOutcome::Refused(other) => {
+                format!("refused, {} has it", other.seen.lease.owner.name)
+            }
         }
     }
 
@@ -302,7 +304,7 @@ mod tests {
         std::fs::create_dir(home.path().join("leases")).expect("created");
         std::fs::write(home.path().join("leases/.new"), "half a le").expect("written");
         let names: Vec<String> = (0..16).map(|number| format!("taker {number}")).collect();
-        let taken: Vec<Taken> = thread::scope(|scope| {
+        let taken: Vec<TakeOutcome> = thread::scope(|scope| {
             let takers: Vec<_> = names
                 .iter()
                 .map(|name| {
@@ -322,7 +324,7 @@ mod tests {
         });
         let won = taken
             .iter()
-            .filter(|taken| matches!(taken, Taken::Held { .. }));
+            .filter(|taken| matches!(taken, TakeOutcome::Held { .. }));
         assert_eq!(won.count(), 1, "{taken:?}");
         let winner = taken.iter().position(|taken| word(taken) == "taken 5");
         let winner = &names[winner.expect("one won")];
@@ -366,18 +368,18 @@ mod tests {
             let nonce = store.read(&one).expect("read").map(|seen| seen.version);
             (kept.expect("reached"), nonce)
         };
-        assert_eq!(keep(0, "ada", 0), (Kept::Free, None));
+        assert_eq!(keep(0, "ada", 0), (KeptLease::Free, None));
         let mut first = at(home.path(), "one", 0);
         Leases::new(&mut first, owner("ada"))
             .take(&one, 0, &terms(100), false)
             .expect("reached");
-        let generation = |kept: &Kept| match kept {
-            Kept::Own(lease) => lease.generation,
+        let generation = |kept: &KeptLease| match kept {
+            KeptLease::Own(lease) => lease.generation,
             _ => 0,
         };
         let (kept, early) = keep(0, "ada", 1);
         assert_eq!(generation(&kept), 1);
-        assert!(matches!(keep(50, "eve", 0).0, Kept::Other(_)));
+        assert!(matches!(keep(50, "eve", 0).0, KeptLease::Other(_)));
         let (kept, late) = keep(50, "ada", 1);
         assert_eq!(generation(&kept), 1);
         assert_ne!(early, late, "it was renewed");
@@ -398,9 +400,9 @@ mod tests {
         let mut ada = Leases::new(&mut early, owner("ada"));
         ada.take(&one, 0, &terms(100), false).expect("reached");
         let kept = Leases::new(&mut late, owner("eve")).keep(&one, 0, &terms(100));
-        assert_eq!(kept.expect("reached"), Kept::Free);
+        assert_eq!(kept.expect("reached"), KeptLease::Free);
         let kept = Leases::new(&mut late, owner("ada")).keep(&one, 0, &terms(100));
-        assert!(matches!(kept, Ok(Kept::Own(lease)) if lease.generation == 1));
+        assert!(matches!(kept, Ok(KeptLease::Own(lease)) if lease.generation == 1));
     }
 
     #[test]

@@ -7,7 +7,10 @@ mod boot;
 pub mod leases;
 pub mod local;
 pub mod owner;
+mod random;
 pub mod store;
+
+pub use random::random;
 
 /// The name of this machine, for people; `None` if it has none.
 #[must_use]

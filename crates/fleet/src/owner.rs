@@ -1,7 +1,8 @@
 //! The owner for which all processes of a work tree act, kept in its git directory.
 
-use orch_base::{Code, Diagnostic, Error, Hint, Place, hexadecimal};
-use orch_core::lease::Owner;
+use crate::random::random;
+use orch_base::{Code, Diagnostic, Error, Hint, Place};
+use orch_core::lease::LeaseOwner;
 use orch_files::{Directory, io_error};
 use orch_git::durable;
 use serde::{Deserialize, Serialize};
@@ -20,12 +21,12 @@ struct OwnerDocument {
     /// The directory it was made for: a copy of a clone is another owner.
     place: PathBuf,
     #[serde(flatten)]
-    owner: Owner,
+    owner: LeaseOwner,
 }
 
 /// The owner of a work tree that has had one; `directory` is that of `orch` for it. Returns an error if its file cannot be
 /// read or is damaged.
-pub fn known_owner(directory: &Path) -> Result<Option<Owner>, Error> {
+pub fn known_owner(directory: &Path) -> Result<Option<LeaseOwner>, Error> {
     let path = directory.join(FILE);
     let Some(bytes) = durable::read_kept(&path).map_err(|source| io_error(&path, source))? else {
         return Ok(None);
@@ -57,19 +58,19 @@ pub fn owner(
     directory: &Directory,
     name: Option<&str>,
     default: impl FnOnce() -> String,
-) -> Result<Owner, Error> {
+) -> Result<LeaseOwner, Error> {
     let place = directory.path();
     let known = known_owner(place)?;
     let owner = match (known, name) {
         (Some(known), None) => return Ok(known),
         (Some(known), Some(name)) if known.name == name => return Ok(known),
-        (Some(known), Some(name)) => Owner {
+        (Some(known), Some(name)) => LeaseOwner {
             name: name.to_owned(),
             ..known
         },
-        (None, name) => Owner {
+        (None, name) => LeaseOwner {
             name: name.map_or_else(default, str::to_owned),
-            token: random_word(16)?,
+            token: random_token()?,
         },
     };
     let refused = |source| io_error(&place.join(FILE), source);
@@ -85,7 +86,7 @@ pub fn owner(
     }
 }
 
-fn keep(directory: &Directory, owner: &Owner) -> io::Result<()> {
+fn keep(directory: &Directory, owner: &LeaseOwner) -> io::Result<()> {
     let document = OwnerDocument {
         v: 1,
         place: directory.path().to_owned(),
@@ -95,23 +96,16 @@ fn keep(directory: &Directory, owner: &Owner) -> io::Result<()> {
     durable::write_private(directory, FILE, &bytes)
 }
 
-/// A word of this many random bytes. Returns an error if the machine has none.
-pub(crate) fn random_word(bytes: usize) -> Result<String, Error> {
-    let mut bytes = vec![0; bytes];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        Error::new(
-            Code::Io,
-            format!("the machine gives no random bytes: {error}"),
-        )
-    })?;
-    Ok(hexadecimal(&bytes))
+/// A word of 32 hexadecimal digits that nobody can guess. Returns an error if the machine has no random bytes.
+pub(crate) fn random_token() -> Result<String, Error> {
+    random(16).map_err(|error| Error::new(Code::Io, format!("no random bytes: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(directory: &Directory, name: Option<&str>) -> Owner {
+    fn named(directory: &Directory, name: Option<&str>) -> LeaseOwner {
         owner(directory, name, || "default".to_owned()).expect("an owner")
     }
 
@@ -121,7 +115,7 @@ mod tests {
         let path = home.path().join("a");
         let directory = Directory::make(home.path(), &path).expect("made");
         assert_eq!(known_owner(&path).expect("read"), None);
-        let made: Vec<Owner> = std::thread::scope(|scope| {
+        let made: Vec<LeaseOwner> = std::thread::scope(|scope| {
             let takers: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| named(&directory, None)))
                 .collect();

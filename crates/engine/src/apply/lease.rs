@@ -7,13 +7,13 @@
 use super::advance::{Advance, Steps};
 use super::authority::{Authority, OrderedStep};
 use super::orders::{first_applied, usable_state};
-use crate::survey::{Error, Reader, Sight, TaskRef};
+use crate::survey::{Error, HeldTasks, Reader, Sight, TaskRef};
 use orch_base::{Code, Hint};
 use orch_core::decide::{
     self, Detail, DetailStep, Holder, Kind, Recorded, Settled, Stamp, State, Step, WHY,
 };
 use orch_core::lease::Lease;
-use orch_fleet::leases::{Kept, LeaseTerms, Leases, Taken};
+use orch_fleet::leases::{KeptLease, LeaseTerms, Leases, TakeOutcome};
 use orch_fleet::store::{LeaseStore, StoredLease};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl Taking<'_> {
     /// The name under which this work tree holds tasks, or whom it would take them for. Returns an error if the file of the
     /// owner is damaged.
     pub fn owner_name(&self) -> Result<String, Error> {
-        let known = self.holding.reader.known_owner()?;
+        let known = self.holding.held_tasks().known_owner()?;
         Ok(known.map_or_else(|| self.holding.who(), |owner| owner.name))
     }
 
@@ -71,18 +71,20 @@ impl Taking<'_> {
     /// before.
     pub fn take(&self, sight: &Sight, wish: TakeWish<'_>) -> Result<TakenTask, Error> {
         let task = &sight.task;
-        let reader = self.holding.reader;
         sight.require_tracked()?;
         if let Some(why) = wish.breaks {
             decide::refuse_placeholder(why)?;
             self.holding.refuse_breaking(task, "take", why)?;
         }
-        let mut store = reader.lease_store_to_write()?;
+        let mut store = self.holding.held_tasks().store_to_write()?;
         let terms = LeaseTerms {
             length: wish.length,
             ..self.holding.terms(wish.run)
         };
-        let owner = reader.lease_owner(wish.name, || self.holding.who())?;
+        let owner = self
+            .holding
+            .held_tasks()
+            .owner(wish.name, || self.holding.who())?;
         if wish.breaks.is_some() && store.read(&task.id).is_err() {
             store.clear(&task.id)?;
         }
@@ -90,8 +92,8 @@ impl Taking<'_> {
         let recorded = generation_of(sight.state());
         let taken = leases.take(&task.id, recorded, &terms, wish.breaks.is_some())?;
         let (lease, before, over) = match taken {
-            Taken::Refused(other) => return Err(held(task, &other)),
-            Taken::Held {
+            TakeOutcome::Refused(other) => return Err(held(task, &other)),
+            TakeOutcome::Held {
                 lease,
                 before,
                 over,
@@ -115,9 +117,9 @@ impl Taking<'_> {
     /// Gives a task back. With `breaks` a person gives back what another holds, by taking it over first. Returns the lease
     /// that was given back; `None` if nobody held it. Returns [`Code::TaskHeld`] if another holds it.
     pub fn release(&self, task: &TaskRef, breaks: Option<&str>) -> Result<Option<Lease>, Error> {
-        let mut store = self.holding.reader.lease_store_to_write()?;
+        let mut store = self.holding.held_tasks().store_to_write()?;
         if breaks.is_some() {
-            let is_other = match self.holding.reader.lease_of(&task.id) {
+            let is_other = match self.holding.held_tasks().lease_of(&task.id) {
                 Ok(known) => known.is_some_and(|known| !known.is_own),
                 Err(error) => error.code() == Code::LeaseDamaged,
             };
@@ -132,7 +134,7 @@ impl Taking<'_> {
                 )?;
             }
         }
-        let Some(owner) = self.holding.reader.known_owner()? else {
+        let Some(owner) = self.holding.held_tasks().known_owner()? else {
             return match store.read(&task.id)? {
                 Some(other) if !other.seen.left().is_zero() => Err(held(task, &other)),
                 _ => Ok(None),
@@ -147,7 +149,7 @@ impl Taking<'_> {
 
     /// Gives a task back that a run of this work tree has taken.
     pub(crate) fn release_of_run(&self, task: &TaskRef) -> Result<(), Error> {
-        let known = self.holding.reader.lease_of(&task.id)?;
+        let known = self.holding.held_tasks().lease_of(&task.id)?;
         match known {
             Some(known) if known.is_own && known.lease.run.is_some() => {
                 self.release(task, None).map(drop)
@@ -171,6 +173,10 @@ impl Taking<'_> {
 }
 
 impl Holding<'_> {
+    fn held_tasks(&self) -> HeldTasks<'_> {
+        HeldTasks::of(self.reader)
+    }
+
     /// What a lease of this work tree says.
     fn terms(&self, run: Option<&str>) -> LeaseTerms {
         let root = self.reader.root.display();
@@ -206,31 +212,31 @@ impl Holding<'_> {
     /// The lease of this work tree, renewed if it is time; `None` if nobody holds the task. Returns [`Code::TaskHeld`] if
     /// another does.
     pub(crate) fn keep(&self, task: &TaskRef, recorded: u64) -> Result<Option<Lease>, Error> {
-        let Some(mut store) = self.reader.lease_store() else {
+        let Some(mut store) = self.held_tasks().store() else {
             return Ok(None);
         };
         let Some(there) = store.read(&task.id)? else {
             return Ok(None);
         };
-        let Some(owner) = self.reader.known_owner()? else {
+        let Some(owner) = self.held_tasks().known_owner()? else {
             return match there.seen.left().is_zero() {
                 true => Ok(None),
                 false => Err(held(task, &there)),
             };
         };
-        let mut store = self.reader.lease_store_to_write()?;
+        let mut store = self.held_tasks().store_to_write()?;
         let mut leases = Leases::new(&mut store, owner);
         match leases.keep(&task.id, recorded, &self.terms(None))? {
-            Kept::Free => Ok(None),
-            Kept::Own(lease) => Ok(Some(lease)),
-            Kept::Other(other) => Err(held(task, &other)),
+            KeptLease::Free => Ok(None),
+            KeptLease::Own(lease) => Ok(Some(lease)),
+            KeptLease::Other(other) => Err(held(task, &other)),
         }
     }
 
     /// Moves the lease of this work tree to the new name of a task; an archived one is released. Returns an error if it
     /// cannot be written: then it ends by itself.
     pub(super) fn follow(&self, task: &TaskRef, renamed: Option<&TaskRef>) -> Result<(), Error> {
-        let mut store = self.reader.lease_store_to_write()?;
+        let mut store = self.held_tasks().store_to_write()?;
         let Some(there) = store.read(&task.id)? else {
             return Ok(());
         };
@@ -242,13 +248,13 @@ impl Holding<'_> {
 
     /// Whether this work tree holds the task. Returns [`Code::TaskHeld`] if another does. Writes nothing.
     pub(crate) fn refuse_held(&self, task: &TaskRef) -> Result<bool, Error> {
-        let Some(mut store) = self.reader.lease_store() else {
+        let Some(mut store) = self.held_tasks().store() else {
             return Ok(false);
         };
         let Some(there) = store.read(&task.id)? else {
             return Ok(false);
         };
-        let owner = self.reader.known_owner()?;
+        let owner = self.held_tasks().known_owner()?;
         let is_own = owner.is_some_and(|own| own.token == there.seen.lease.owner.token);
         match is_own || there.seen.left().is_zero() {
             true => Ok(is_own),

@@ -1,12 +1,13 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::complete::{FileSets, incomplete_now};
+use super::run_lease::{RunLease, take_for_run};
 use super::trust::{refuse_untrusted, remember};
 use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
 };
-use crate::apply::{TakeWish, TakenTask, Writer};
+use crate::apply::Writer;
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
@@ -55,8 +56,8 @@ pub(super) struct Drive<'a> {
     /// A request that is given from the start, with its reason.
     preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
-    /// How long the lease of the task lasts, and when it was looked after; `None` if there is none.
-    lease: Option<(Duration, Instant)>,
+    /// The lease of the task.
+    lease: RunLease,
     /// When the record was last written.
     saved: Instant,
     /// The bytes of the record of the run as this process wrote it last while an executor works.
@@ -205,7 +206,7 @@ pub(super) fn take_up(
         }
         return Ok(None);
     };
-    let lease = taken.map(|taken| (taken.lease.length(), Instant::now()));
+    let lease = RunLease::of(taken.as_ref());
     budget.turns = run.max_turns;
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
@@ -254,25 +255,6 @@ pub(super) fn take_up(
         report(&Happened::Note(&error.into_warning()));
     }
     ended.map(Some)
-}
-
-/// Takes the task for its run, with the id that a new one has; nothing outside git. Returns an error if another holds it.
-fn take_for_run(
-    writer: &Writer<'_>,
-    sight: &Sight,
-    files: &RunFiles,
-    new: &str,
-) -> Result<Option<TakenTask>, Error> {
-    if writer.workspace.reader.store().is_none() {
-        return Ok(None);
-    }
-    let last = files.last()?.filter(RunState::goes_on);
-    let run = last.as_ref().map_or(new, |last| last.id.as_str());
-    let wish = TakeWish {
-        run: Some(run),
-        ..TakeWish::default()
-    };
-    writer.taking().take(sight, wish).map(Some)
 }
 
 impl Drive<'_> {
@@ -541,27 +523,12 @@ impl Drive<'_> {
         limit.is_some_and(|limit| limit.left(self.writer.now()) == Period::default())
     }
 
-    /// Renews the lease of the task in time. If another has taken the task over, the run ends.
-    fn keep_lease(&mut self) {
-        let Some((length, looked)) = &mut self.lease else {
-            return;
-        };
-        if looked.elapsed() < KEPT.min(*length / 6) {
-            return;
-        }
-        *looked = Instant::now();
-        let kept = self.writer.holding_of_tree().keep(self.task, 0);
-        if let Err(error) = kept
-            && error.code() == Code::TaskHeld
-        {
-            tracing::warn!(error = error.logged(), "the task of the run was taken over");
-            self.preset = Some((ControlRequest::Stop, error.message().to_owned()));
-        }
-    }
-
     /// Keeps the lock and the record in place while the run waits for a limit.
     fn keep_waiting(&mut self) {
-        self.keep_lease();
+        self.preset = self
+            .preset
+            .take()
+            .or_else(|| self.lease.taken_over(self.writer, self.task));
         if self.machine.limit.is_none() || self.machine.over.is_some() {
             return;
         }
@@ -595,7 +562,10 @@ impl Drive<'_> {
     /// Keeps the lock and the record in place while an executor works, so that other processes can see and
     /// control the run and a crash loses little of the used time.
     pub(super) fn keep_known(&mut self) {
-        self.keep_lease();
+        self.preset = self
+            .preset
+            .take()
+            .or_else(|| self.lease.taken_over(self.writer, self.task));
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.time());

@@ -19,6 +19,7 @@ mod program_settings;
 mod prompt;
 mod recording;
 mod rerun;
+mod run_lease;
 mod run_verification;
 mod runs;
 mod task_notice;

@@ -67,7 +67,7 @@ pub fn statuses(
     let looked = workspace.crew().answer_each(tasks, &KEPT, row);
     let (mut rows, mut problems) = sorted(tasks, looked, unread_status);
     // What is known of earlier looks knows no lease of now.
-    match workspace.reader().leases() {
+    match HeldTasks::of(workspace.reader()).all() {
         Ok(leases) => {
             for (task, row) in tasks.iter().zip(&mut rows) {
                 row.task.held = leases.get(&task.id).map(TaskLease::view);

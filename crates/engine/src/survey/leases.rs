@@ -2,7 +2,7 @@
 
 use super::{Error, Reader};
 use orch_base::{Code, TaskId};
-use orch_core::lease::{Lease, Owner};
+use orch_core::lease::{Lease, LeaseOwner};
 use orch_files::Directory;
 use orch_fleet::local::LocalStore;
 use orch_fleet::owner::known_owner;
@@ -30,26 +30,38 @@ impl TaskLease {
 /// The leases that have not ended, by their tasks.
 pub type TaskLeases = BTreeMap<TaskId, TaskLease>;
 
-impl Reader {
+/// The leases of a repository, as a work tree sees them.
+#[derive(Clone, Copy)]
+pub struct HeldTasks<'w> {
+    reader: &'w Reader,
+}
+
+impl<'w> HeldTasks<'w> {
+    /// Those of the repository that is read.
+    #[must_use]
+    pub fn of(reader: &'w Reader) -> Self {
+        Self { reader }
+    }
+
     /// The store of the leases of this repository, to read them; `None` outside git.
     #[must_use]
-    pub fn lease_store(&self) -> Option<LocalStore> {
-        let common = self.store.as_ref()?.layout().common_directory();
+    pub fn store(&self) -> Option<LocalStore> {
+        let common = self.reader.store.as_ref()?.layout().common_directory();
         let directory = common.join("orch").join("leases");
         Some(LocalStore::new(common, &directory))
     }
 
     /// The same, to write them, too. Returns an error outside git.
-    pub(crate) fn lease_store_to_write(&self) -> Result<LocalStore, Error> {
-        let mode = self.repository_or_refuse()?.layout().shared_mode();
-        let store = self.lease_store();
+    pub(crate) fn store_to_write(&self) -> Result<LocalStore, Error> {
+        let mode = self.reader.repository_or_refuse()?.layout().shared_mode();
+        let store = self.store();
         let store = store.map(|store| store.with_mode(mode));
         store.ok_or_else(|| Error::new(Code::NoRepository, "not a git repository"))
     }
 
     /// The owner of this work tree, if it has ever taken a task. Returns an error if its file is damaged.
-    pub(crate) fn known_owner(&self) -> Result<Option<Owner>, Error> {
-        match &self.store {
+    pub(crate) fn known_owner(&self) -> Result<Option<LeaseOwner>, Error> {
+        match &self.reader.store {
             Some(store) => known_owner(&store.layout().git_directory().join("orch")),
             None => Ok(None),
         }
@@ -57,14 +69,18 @@ impl Reader {
 
     /// The owner of this work tree, made if it has none; see [`orch_fleet::owner::owner`]. Returns an error if its file
     /// cannot be read or written, or outside git.
-    pub(crate) fn lease_owner(
+    pub(crate) fn owner(
         &self,
         name: Option<&str>,
         who: impl FnOnce() -> String,
-    ) -> Result<Owner, Error> {
-        let layout = self.repository_or_refuse()?.layout();
+    ) -> Result<LeaseOwner, Error> {
+        let layout = self.reader.repository_or_refuse()?.layout();
         let directory: Directory = layout.own_directory()?;
-        let tree = self.root.file_name().map(|name| name.to_string_lossy());
+        let tree = self
+            .reader
+            .root
+            .file_name()
+            .map(|name| name.to_string_lossy());
         let default = || match tree {
             Some(tree) => format!("{} in {tree}", who()),
             None => who(),
@@ -74,7 +90,7 @@ impl Reader {
 
     /// The lease of a task, if it has not ended. Returns an error if it cannot be read.
     pub fn lease_of(&self, task: &TaskId) -> Result<Option<TaskLease>, Error> {
-        let Some(mut store) = self.lease_store() else {
+        let Some(mut store) = self.store() else {
             return Ok(None);
         };
         match store.read(task)? {
@@ -96,8 +112,8 @@ impl Reader {
     }
 
     /// All leases that have not ended. Returns an error if one cannot be read.
-    pub fn leases(&self) -> Result<TaskLeases, Error> {
-        let Some(mut store) = self.lease_store() else {
+    pub fn all(&self) -> Result<TaskLeases, Error> {
+        let Some(mut store) = self.store() else {
             return Ok(TaskLeases::new());
         };
         let mut owner = None;
@@ -113,7 +129,7 @@ impl Reader {
     fn live(
         &self,
         stored: StoredLease,
-        owner: &mut Option<Option<Owner>>,
+        owner: &mut Option<Option<LeaseOwner>>,
     ) -> Result<Option<TaskLease>, Error> {
         if stored.seen.left().is_zero() {
             return Ok(None);

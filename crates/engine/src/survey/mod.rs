@@ -49,7 +49,7 @@ pub use callers::Callers;
 pub use costs::Counted;
 pub use known::Keeper;
 pub use known_settings::KnownSettings;
-pub use leases::{TaskLease, TaskLeases};
+pub use leases::{HeldTasks, TaskLease, TaskLeases};
 pub use loaded::{Loaded, UsableWorkflow};
 pub use looks::Crew;
 pub(crate) use looks::{Opener, THREAD_STACK};

@@ -7,7 +7,7 @@
 
 use super::furthest::{FurthestVersion, Origin, TaskVersion, VersionSearch};
 use super::setting::Settings;
-use super::{Error, Look, Reader, Sight, Workspace};
+use super::{Error, HeldTasks, Look, Reader, Sight, Workspace};
 use orch_base::{Class, Code, Diagnostic, Digest, Severity, TaskId};
 use orch_git::{Head, TreeSource};
 use orch_view::Subject;
@@ -284,7 +284,7 @@ impl Overview<'_> {
             Origin::Commit(index) => &*self.settings[index],
         };
         Subject {
-            held: self.here.reader.held(&task.sight.task.id),
+            held: HeldTasks::of(&self.here.reader).held(&task.sight.task.id),
             ..setting.subject(&task.sight)
         }
     }

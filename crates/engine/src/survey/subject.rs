@@ -2,7 +2,7 @@
 
 use super::reader::At;
 use super::setting::Settings;
-use super::{Error, Reader, Sight};
+use super::{Error, HeldTasks, Reader, Sight};
 use orch_base::{Digest, Place, RepoPath};
 use orch_core::decide::QuotedIssue;
 use orch_git::{Head, durable};
@@ -49,7 +49,7 @@ impl Reader {
     /// The subject of a view.
     pub fn subject<'a>(&'a self, sight: &'a Sight) -> Subject<'a> {
         Subject {
-            held: self.held(&sight.task.id),
+            held: HeldTasks::of(self).held(&sight.task.id),
             ..self.settings.subject(sight)
         }
     }

@@ -3,11 +3,11 @@
 use crate::findings::Findings;
 use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
-    DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks, GenerationAnswer,
-    HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow, NothingDue, Notice,
-    PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
-    Status, Suggestions, TakeAnswer, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications,
-    WorkflowList, indented,
+    DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
+    GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
+    NothingDue, Notice, PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions,
+    RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskSheet, TextAnswer,
+    Transitions, TrustAnswer, Verifications, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
