@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use orch_base::{Code, Hint};
-use orch_engine::survey::{TaskRef, Workspace};
+use orch_engine::survey::{HeldTasks, TaskRef, Workspace};
 use orch_view::{LeaseView, ReleaseAnswer};
 
 /// Give a task back that this work tree has taken, so that others can take it.
@@ -50,7 +50,7 @@ pub fn run(args: &ReleaseArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
 
 /// The only task that this work tree holds. Returns an error if it holds none or several.
 fn held_here(workspace: &Workspace) -> Result<TaskRef, Failure> {
-    let leases = workspace.reader().leases()?;
+    let leases = HeldTasks::of(workspace.reader()).all()?;
     let held: Vec<_> = leases
         .iter()
         .filter(|(_, lease)| lease.is_own)

@@ -1,7 +1,7 @@
 //! The tasks that names mean, a row of an answer for each, and what is wrong with them.
 
 use crate::survey::{
-    Keeper, LookDepth, Reader, Sight, TaskLease, TaskRef, Workspace, unjudged, unread,
+    HeldTasks, Keeper, LookDepth, Reader, Sight, TaskLease, TaskRef, Workspace, unjudged, unread,
 };
 use orch_base::{Code, Diagnostic, Error};
 use orch_view::{Repository, Suggestion, TaskStatus};
