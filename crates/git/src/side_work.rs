@@ -15,13 +15,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// How many threads work at once, besides those that wait for them.
-const MOST_WORKERS: usize = 3;
+const MOST_THREADS: usize = 3;
 
 /// What all batches of this process share.
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     waiting: VecDeque::new(),
     replaced: Vec::new(),
-    workers: 0,
+    threads: 0,
     idle: 0,
 });
 /// Something waits to be done or closed.
@@ -34,7 +34,7 @@ struct Pool {
     waiting: VecDeque<(BatchPart, Arc<SideBatch>)>,
     /// What to close.
     replaced: Vec<Box<dyn Send>>,
-    workers: usize,
+    threads: usize,
     /// How many of them have nothing to do.
     idle: usize,
 }
@@ -76,10 +76,10 @@ impl SideWork {
             .push_back((Box::new(part), Arc::clone(&self.0)));
         // If the system grants no thread, the one that waits does the work.
         if pool.idle < pool.waiting.len()
-            && pool.workers < MOST_WORKERS
+            && pool.threads < MOST_THREADS
             && thread::Builder::new().spawn(work).is_ok()
         {
-            pool.workers += 1;
+            pool.threads += 1;
         }
         drop(pool);
         WORK.notify_one();
@@ -145,7 +145,7 @@ const MOST_REPLACED: usize = 4;
 /// the file then, which takes longer than all else where a disk is told of each block that is free.
 pub(super) fn close(open: impl Send + 'static) {
     let mut pool = locked(&POOL);
-    if pool.workers > 0 && pool.replaced.len() < MOST_REPLACED {
+    if pool.threads > 0 && pool.replaced.len() < MOST_REPLACED {
         pool.replaced.push(Box::new(open));
         drop(pool);
         WORK.notify_one();
@@ -213,6 +213,6 @@ mod tests {
                 });
             }
         });
-        assert!(locked(&POOL).workers <= MOST_WORKERS);
+        assert!(locked(&POOL).threads <= MOST_THREADS);
     }
 }

@@ -3,8 +3,8 @@
 use super::play::{Play, workflow};
 use orch_base::{ArtifactName, Digest};
 use orch_core::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, FileFact, Mode, RetryPolicy,
-    Returned, RunCommand, RunEffect, Worker,
+    ActionResult, Blocker, ControlRequest, Ending, ExecutorExit, FileFact, Job, Mode, RetryPolicy,
+    Returned, RunCommand, RunEffect,
 };
 use orch_core::workflow::Workflow;
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn played(perform: impl Fn(&Files, u32) -> Returned) -> (Ending, String, u32, u3
     let failures = play
         .machine
         .usage
-        .failures_of(&Worker::Agent("writer".to_owned()));
+        .failures_of(&Job::Agent("writer".to_owned()));
     (ending, why, play.machine.usage.turns, failures)
 }
 

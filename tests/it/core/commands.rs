@@ -4,9 +4,9 @@ use super::loops::LOOP;
 use super::world::{LIFECYCLE, World, compiled};
 use orch_base::{ActionName, Digest, PhaseId, RuleId, Timestamp};
 use orch_core::decide::{
-    ActionResult, ActorKind, Budget, By, Ending, EvaluatedTask, FILES_KEPT, HistoryEntry, Kind,
-    Mode, NextStep, Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage,
-    Worker, end, evaluate, fingerprint, next,
+    ActionResult, ActorKind, Budget, By, Ending, EvaluatedTask, FILES_KEPT, HistoryEntry, Job,
+    Kind, Mode, NextStep, Precondition, Recorded, Recorder, RunCommand, Stamp, State, Step, Usage,
+    end, evaluate, fingerprint, next,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -473,7 +473,7 @@ fn an_action_that_is_given_up_is_recorded_with_its_executor() {
         has_executor: &|_| false,
     };
     let usage = Usage {
-        failures: [(Worker::Action("find".to_owned()), 2)].into(),
+        failures: [(Job::Action("find".to_owned()), 2)].into(),
         ..Usage::default()
     };
     let budget = Budget {

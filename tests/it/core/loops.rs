@@ -4,8 +4,8 @@ use super::play::{Play, facts, workflow};
 use crate::setting::number;
 use orch_base::{Digest, Period};
 use orch_core::decide::{
-    ActionResult, Budget, Ending, EvaluatedTask, ExecutorExit, Mode, NextStep, Recorded, Returned,
-    State, Usage, Worker, evaluate, initial_state, next,
+    ActionResult, Budget, Ending, EvaluatedTask, ExecutorExit, Job, Mode, NextStep, Recorded,
+    Returned, State, Usage, evaluate, initial_state, next,
 };
 use orch_core::workflow::Workflow;
 use serde_json::{Value, json};
@@ -279,7 +279,7 @@ fn limits_end_a_run_whatever_is_due() {
             "{used:?}"
         );
     }
-    let find = || Worker::Action("find".to_owned());
+    let find = || Job::Action("find".to_owned());
     let seen = Usage {
         seen: vec![(find(), work.precondition.fingerprint)],
         ..usage.clone()
@@ -287,10 +287,7 @@ fn limits_end_a_run_whatever_is_due() {
     assert!(matches!(due(&seen), NextStep::End(Ending::Stalled, _)));
     // An agent, or a question, of the same name is somebody else.
     let other = Usage {
-        seen: vec![(
-            Worker::Agent("find".to_owned()),
-            work.precondition.fingerprint,
-        )],
+        seen: vec![(Job::Agent("find".to_owned()), work.precondition.fingerprint)],
         ..usage.clone()
     };
     assert!(matches!(due(&other), NextStep::Perform(_)));

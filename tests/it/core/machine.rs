@@ -5,9 +5,9 @@ use super::play::{Play, facts, workflow};
 use super::world::shipped;
 use orch_base::{ActionName, Period};
 use orch_core::decide::{
-    ActionResult, Blocker, ControlRequest, Ending, EvaluatedTask, ExecutorExit, Leftover, Mode,
-    RecordOutcome, Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
-    Tick, Worker, evaluate, initial_state,
+    ActionResult, Blocker, ControlRequest, Ending, EvaluatedTask, ExecutorExit, Job, Leftover,
+    Mode, RecordOutcome, Recorded, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent,
+    RunMachine, Tick, evaluate, initial_state,
 };
 use serde_json::{Value, json};
 
@@ -281,7 +281,7 @@ fn every_further_try_is_waited_for() {
 
 #[test]
 fn only_what_has_failed_counts_as_failed() {
-    let find = Worker::Action("find".to_owned());
+    let find = Job::Action("find".to_owned());
     let long = || "it took longer than 9s".to_owned();
     for (how, took, failures, ending, turns) in [
         (
@@ -409,7 +409,7 @@ fn an_executor_that_needs_input_makes_the_run_wait() {
             (0, json!(0))
         );
         let usage = &play.machine.usage;
-        let failures = usage.failures_of(&Worker::Action("find".to_owned()));
+        let failures = usage.failures_of(&Job::Action("find".to_owned()));
         assert_eq!(
             (usage.turns, usage.cost, failures),
             (2, 0.5, 0),
@@ -437,7 +437,7 @@ fn the_sum_of_costs_stays_a_number() {
 
 #[test]
 fn what_an_earlier_process_left_is_settled_first_and_recorded_once() {
-    let find = Worker::Action("find".to_owned());
+    let find = Job::Action("find".to_owned());
     let result = || {
         Some(ActionResult::read(
             &json!({"stateUpdates": {"found": 2}, "cost": 0.5}),

@@ -5,8 +5,8 @@ use super::play::{Play, workflow};
 use crate::model::Chance;
 use orch_base::{Period, Timestamp};
 use orch_core::decide::{
-    ActionResult, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, LimitWait, Mode,
-    PassingLimit, Returned, RunEffect, Usage, Worker,
+    ActionResult, Budget, ControlRequest, Ending, ExecutorExit, ExecutorTrace, Job, LimitWait,
+    Mode, PassingLimit, Returned, RunEffect, Usage,
 };
 use serde_json::json;
 
@@ -164,14 +164,14 @@ fn an_order_ends_the_wait() {
     }
 }
 
-/// A run that continues waits for what is left, unless the limit is that of another worker.
+/// A run that continues waits for what is left, unless the limit is that of another job.
 #[test]
 fn the_next_process_waits_for_what_is_left() {
-    for (worker, waits) in [("find", true), ("mend", false)] {
+    for (job, waits) in [("find", true), ("mend", false)] {
         let workflow = workflow(LOOP);
         let mut play = Play::new(&workflow, Mode::Auto);
         play.machine.limit = Some(LimitWait {
-            worker: Worker::Action(worker.to_owned()),
+            job: Job::Action(job.to_owned()),
             until: Timestamp::from_seconds(600),
             why: String::new(),
             times: 2,

@@ -117,7 +117,7 @@ pub use run::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit, Precondition,
     RecordOutcome, Recorder, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, RunMachine,
-    Tick, Usage, Work, Worker, fingerprint, next,
+    Tick, Usage, Work, WorkKind, fingerprint, next,
 };
 pub use scope::named_pattern;
 pub use send_back::{QuotedIssue, SendBack, issues};

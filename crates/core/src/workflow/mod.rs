@@ -437,7 +437,7 @@ impl Workflow {
 words! {
     /// Who must act next.
     pub enum Owner {
-        /// A coding agent, or the worker of the phase.
+        /// A coding agent, or whatever the phase names as its agent.
         Agent = "agent",
         /// A person, for a decision, an answer or a repair.
         Human = "human",

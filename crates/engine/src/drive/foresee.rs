@@ -4,7 +4,7 @@ use super::recording::steps_for;
 use super::{RunEnd, RunOptions, budget, continued, first_step, refuse_idle, state_of};
 use crate::apply::Writer;
 use crate::survey::{Error, Sight, TaskRef};
-use orch_core::decide::{Ending, Mode, NextStep, Recorded, RunCommand, Transition, Usage, Worker};
+use orch_core::decide::{Ending, Job, Mode, NextStep, Recorded, RunCommand, Transition, Usage};
 
 /// How many steps are foreseen at most, as a run records at most so many without a turn.
 const STEPS: usize = 100;
@@ -68,7 +68,7 @@ pub(super) fn look_ahead(
                 usage.turns = usage.turns.saturating_add(1);
                 usage
                     .seen
-                    .push((Worker::Question(answer.ask.clone()), answer.fingerprint));
+                    .push((Job::Question(answer.ask.clone()), answer.fingerprint));
                 RunCommand::Answer(answer.clone())
             }
             NextStep::Perform(_)

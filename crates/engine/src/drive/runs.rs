@@ -148,7 +148,7 @@ impl RunInfo {
     /// The work in progress, or that waits for a limit.
     #[must_use]
     pub fn work(&self) -> Option<String> {
-        let waits = self.limit().map(|limit| limit.worker.name());
+        let waits = self.limit().map(|limit| limit.job.name());
         let works = self.run.work().map(|doing| doing.work.name());
         works.or(waits).map(str::to_owned)
     }

@@ -3,7 +3,7 @@
 use super::record::{RunStanding, RunState, Turn, WorkState};
 use orch_base::{ActionName, Digest, Period, PhaseId, RuleId, Timestamp};
 use orch_core::decide::{
-    ControlRequest, Ending, FailureCause, Job, LimitWait, Mode, Precondition, Usage, Work, Worker,
+    ControlRequest, Ending, FailureCause, Job, LimitWait, Mode, Precondition, Usage, Work, WorkKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,7 +52,9 @@ pub(super) struct RunDocument {
 
 #[derive(Serialize, Deserialize)]
 struct LimitDocument {
-    worker: String,
+    // Records on disks have this name for it.
+    #[serde(rename = "worker")]
+    job: String,
     until: Timestamp,
     why: String,
     times: u32,
@@ -125,27 +127,27 @@ impl RunDocument {
             failures: usage
                 .failures
                 .iter()
-                .map(|(worker, count)| (worker.to_string(), *count))
+                .map(|(job, count)| (job.to_string(), *count))
                 .collect(),
             causes: usage
                 .causes
                 .iter()
-                .map(|(worker, cause)| (worker.to_string(), cause.clone()))
+                .map(|(job, cause)| (job.to_string(), cause.clone()))
                 .collect(),
             seen: usage
                 .seen
                 .iter()
-                .map(|(worker, digest)| (worker.to_string(), *digest))
+                .map(|(job, digest)| (job.to_string(), *digest))
                 .collect(),
             conversations: usage.conversations.clone(),
             unpriced: usage.unpriced,
             said: usage
                 .said
                 .iter()
-                .map(|(worker, said)| (worker.to_string(), said.clone()))
+                .map(|(job, said)| (job.to_string(), said.clone()))
                 .collect(),
             limit: run.met.as_ref().map(|limit| LimitDocument {
-                worker: limit.worker.to_string(),
+                job: limit.job.to_string(),
                 until: limit.until,
                 why: limit.why.clone(),
                 times: limit.times,
@@ -169,26 +171,26 @@ impl RunDocument {
     }
 
     fn state(self) -> Result<RunState, String> {
-        let worker = |text: &str| Worker::parse(text).ok_or_else(|| unknown("worker", text));
+        let job = |text: &str| Job::parse(text).ok_or_else(|| unknown("job", text));
         let failures = self
             .failures
             .iter()
-            .map(|(text, count)| Ok((worker(text)?, *count)));
+            .map(|(text, count)| Ok((job(text)?, *count)));
         let causes = self
             .causes
             .iter()
-            .map(|(text, cause)| Ok((worker(text)?, cause.clone())));
+            .map(|(text, cause)| Ok((job(text)?, cause.clone())));
         let seen = self
             .seen
             .iter()
-            .map(|(text, digest)| Ok((worker(text)?, *digest)));
+            .map(|(text, digest)| Ok((job(text)?, *digest)));
         let said = self
             .said
             .iter()
-            .map(|(text, said)| Ok((worker(text)?, said.clone())));
+            .map(|(text, said)| Ok((job(text)?, said.clone())));
         let limit = self.limit.map(|limit| -> Result<LimitWait, String> {
             Ok(LimitWait {
-                worker: worker(&limit.worker)?,
+                job: job(&limit.job)?,
                 until: limit.until,
                 why: limit.why,
                 times: limit.times,
@@ -230,9 +232,9 @@ impl RunDocument {
 
 impl WorkDocument {
     fn of(state: &WorkState) -> Self {
-        let (kind, rule) = match &state.work.job {
-            Job::Action { rule, .. } => ("action", Some(rule.clone())),
-            Job::Agent(_) => ("agent", None),
+        let (kind, rule) = match &state.work.kind {
+            WorkKind::Action { rule, .. } => ("action", Some(rule.clone())),
+            WorkKind::Agent(_) => ("agent", None),
         };
         Self {
             kind: kind.to_owned(),
@@ -246,18 +248,18 @@ impl WorkDocument {
     }
 
     fn state(self) -> Result<WorkState, String> {
-        let job = match (self.kind.as_str(), self.rule) {
+        let kind = match (self.kind.as_str(), self.rule) {
             ("action", Some(rule)) => {
                 let action = ActionName::new(&self.name).map_err(|error| error.to_string())?;
-                Job::Action { action, rule }
+                WorkKind::Action { action, rule }
             }
             ("action", None) => return Err("the action has no rule".to_owned()),
-            ("agent", _) => Job::Agent(self.name),
+            ("agent", _) => WorkKind::Agent(self.name),
             (kind, _) => return Err(unknown("kind of work", kind)),
         };
         Ok(WorkState {
             work: Work {
-                job,
+                kind,
                 attempt: self.attempt,
                 wait: Period::default(),
                 again: None,

@@ -1,6 +1,6 @@
 //! A limit of an agent program that passes by itself, and how long a run waits for it.
 
-use super::Worker;
+use super::Job;
 use orch_base::{Period, Timestamp};
 
 /// What an executor reports that cannot work now, but later.
@@ -15,13 +15,13 @@ pub struct PassingLimit {
 /// The wait of a run for such a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitWait {
-    /// The worker whose executor met the limit.
-    pub worker: Worker,
+    /// The job whose executor met the limit.
+    pub job: Job,
     /// When the work is tried again.
     pub until: Timestamp,
     /// The limit, in words.
     pub why: String,
-    /// How often in a row the worker has met a limit.
+    /// How often in a row the job has met a limit.
     pub times: u32,
 }
 
@@ -38,15 +38,10 @@ fn grown(times: u32) -> i64 {
 }
 
 impl LimitWait {
-    /// The wait for a limit that a worker has met now. `earlier` is the wait for the one that it met before.
+    /// The wait for a limit that a job has met now. `earlier` is the wait for the one that it met before.
     #[must_use]
-    pub fn new(
-        worker: Worker,
-        limit: PassingLimit,
-        earlier: Option<&Self>,
-        now: Timestamp,
-    ) -> Self {
-        let earlier = earlier.filter(|earlier| earlier.worker == worker);
+    pub fn new(job: Job, limit: PassingLimit, earlier: Option<&Self>, now: Timestamp) -> Self {
+        let earlier = earlier.filter(|earlier| earlier.job == job);
         let times = earlier.map_or(0, |earlier| earlier.times).saturating_add(1);
         let seconds = match limit.until {
             None => grown(times),
@@ -58,7 +53,7 @@ impl LimitWait {
             }
         };
         Self {
-            worker,
+            job,
             until: Timestamp::from_seconds(now.seconds().saturating_add(seconds)),
             why: limit.why,
             times,
@@ -82,7 +77,7 @@ mod tests {
     #[test]
     fn waits_grow_and_follow_the_times_that_are_told() {
         let now = Timestamp::from_seconds(1_000_000);
-        let worker = || Worker::Agent("a".to_owned());
+        let job = || Job::Agent("a".to_owned());
         for (before, told, expected) in [
             (0, None, 30),
             (1, None, 60),
@@ -99,7 +94,7 @@ mod tests {
             (1, Some(36_000), 36_000),
         ] {
             let earlier = LimitWait {
-                worker: worker(),
+                job: job(),
                 until: now,
                 why: String::new(),
                 times: before,
@@ -110,15 +105,15 @@ mod tests {
                 why: "no".to_owned(),
                 until,
             };
-            let wait = LimitWait::new(worker(), limit(), Some(&earlier), now);
+            let wait = LimitWait::new(job(), limit(), Some(&earlier), now);
             let seconds = u64::try_from(expected).expect("positive");
             assert_eq!(
                 wait.left(now),
                 Period::from_seconds(seconds),
                 "{before} {told:?}"
             );
-            // The limits of another worker do not count.
-            let other = Worker::Action("a".to_owned());
+            // The limits of another job do not count.
+            let other = Job::Action("a".to_owned());
             let wait = LimitWait::new(other, limit(), Some(&earlier), now);
             assert_eq!(wait.times, 1);
         }

@@ -6,7 +6,7 @@ use super::{
     Blocker, Budget, ControlRequest, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace,
     FailedAction, FailureCause, Job, Leftover, LimitWait, News, NextStep, PassingLimit,
     RecordOutcome, RetryPolicy, Returned, RunCommand, RunEffect, RunEvent, Tick, Usage, Work,
-    Worker, fingerprint, next,
+    WorkKind, fingerprint, next,
 };
 use crate::decide::{ActionResult, Mode, State};
 use orch_base::{ArtifactName, Digest, Period, Reason};
@@ -218,7 +218,7 @@ impl RunMachine {
                 || fingerprint(case.workflow, case.state, case.facts, rule)
                     != work.precondition.fingerprint);
         if !has_failed {
-            self.usage.forgive(&work.worker());
+            self.usage.forgive(&work.job());
             work.again = None;
         }
         let reason = has_failed.then(|| case.decision.reason.clone());
@@ -257,7 +257,7 @@ impl RunMachine {
     /// The limit that the executor of some work has met.
     fn limit_of(&self, work: &Work) -> Option<&LimitWait> {
         let limit = self.limit.as_ref();
-        limit.filter(|limit| limit.worker == work.worker())
+        limit.filter(|limit| limit.job == work.job())
     }
 
     /// Waits before some work, unless the time of the run would be over before a limit passes.
@@ -296,15 +296,15 @@ impl RunMachine {
             return self.go_on(now);
         };
         let cost = cost_of(left.result.as_ref());
-        match (&work.job, left.result) {
-            (Job::Action { action, .. }, result)
+        match (&work.kind, left.result) {
+            (WorkKind::Action { action, .. }, result)
                 if work.precondition.is_recorded(state, action) =>
             {
                 self.succeed(cost, result.and_then(Result::ok));
                 self.go_on(now)
             }
             // A complete result is valid even if the run died before reading it.
-            (Job::Action { .. }, Some(Ok(result))) if !left.was_running => {
+            (WorkKind::Action { .. }, Some(Ok(result))) if !left.was_running => {
                 self.take_in(now, result)
             }
             _ => {
@@ -323,10 +323,10 @@ impl RunMachine {
         if tried.is_unpriced {
             self.usage.lose_price(&self.budget, true);
         }
-        if let Some(worker) = self.doing.as_ref().map(Work::worker) {
+        if let Some(job) = self.doing.as_ref().map(Work::job) {
             match tried.said {
-                Some(said) => self.usage.said.insert(worker, said),
-                None => self.usage.said.remove(&worker),
+                Some(said) => self.usage.said.insert(job, said),
+                None => self.usage.said.remove(&job),
             };
         }
         let earlier = self.limit.take();
@@ -351,25 +351,29 @@ impl RunMachine {
                 self.drop_work(now, cost)
             }
             ExecutorExit::TooLong(why) | ExecutorExit::Badly(why) => self.fail(now, why, cost),
-            ExecutorExit::Well => match (self.doing.as_ref().map(|work| &work.job), tried.result) {
-                (Some(Job::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
-                (Some(Job::Action { .. }), Some(Err(why))) => self.fail(now, why.into(), cost),
-                (Some(Job::Action { .. }), None) => {
-                    self.fail(now, "the executor left no result".to_owned(), cost)
-                }
-                // The files of an agent count, not its result, so a missing result is not a failure.
-                (_, result) => match result.and_then(Result::ok) {
-                    Some(ActionResult {
-                        question: Some(question),
-                        ..
-                    }) => self.ask(now, &question, cost),
-                    Some(result) if result.failed => self.fail_with_result(now, &result, cost),
-                    result => {
-                        self.succeed(cost, result);
-                        self.go_on(now)
+            ExecutorExit::Well => {
+                match (self.doing.as_ref().map(|work| &work.kind), tried.result) {
+                    (Some(WorkKind::Action { .. }), Some(Ok(result))) => self.take_in(now, result),
+                    (Some(WorkKind::Action { .. }), Some(Err(why))) => {
+                        self.fail(now, why.into(), cost)
                     }
-                },
-            },
+                    (Some(WorkKind::Action { .. }), None) => {
+                        self.fail(now, "the executor left no result".to_owned(), cost)
+                    }
+                    // The files of an agent count, not its result, so a missing result is not a failure.
+                    (_, result) => match result.and_then(Result::ok) {
+                        Some(ActionResult {
+                            question: Some(question),
+                            ..
+                        }) => self.ask(now, &question, cost),
+                        Some(result) if result.failed => self.fail_with_result(now, &result, cost),
+                        result => {
+                            self.succeed(cost, result);
+                            self.go_on(now)
+                        }
+                    },
+                }
+            }
         }
     }
 
@@ -382,7 +386,7 @@ impl RunMachine {
         cost: f64,
     ) -> RunEffect {
         if let Some(work) = &self.doing {
-            self.limit = Some(LimitWait::new(work.worker(), limit, earlier, now.at));
+            self.limit = Some(LimitWait::new(work.job(), limit, earlier, now.at));
         }
         self.unsaved = true;
         self.drop_work(now, cost)
@@ -398,7 +402,7 @@ impl RunMachine {
         }
         match self.doing.clone() {
             Some(Work {
-                job: Job::Action { action, rule },
+                kind: WorkKind::Action { action, rule },
                 precondition,
                 ..
             }) => {
@@ -435,7 +439,7 @@ impl RunMachine {
             }
             (RunCommand::Answer(answer), None) => {
                 self.usage
-                    .see(Worker::Question(answer.ask), answer.fingerprint);
+                    .see(Job::Question(answer.ask), answer.fingerprint);
                 RunEffect::Evaluate
             }
             (RunCommand::Answer(_), Some(why)) => self.end(
@@ -443,8 +447,7 @@ impl RunMachine {
                 format!("the default answer was refused: {why}"),
             ),
             (RunCommand::GiveUp(failed), None) => {
-                self.usage
-                    .forgive(&Worker::Action(failed.action.to_string()));
+                self.usage.forgive(&Job::Action(failed.action.to_string()));
                 self.acted = true;
                 self.unsaved = true;
                 RunEffect::Evaluate
@@ -543,13 +546,13 @@ impl RunMachine {
             return;
         };
         self.usage.pay(cost);
-        self.usage.see(work.worker(), work.precondition.fingerprint);
+        self.usage.see(work.job(), work.precondition.fingerprint);
         match self.goal.take() {
-            None => self.usage.forgive(&work.worker()),
+            None => self.usage.forgive(&work.job()),
             // The next evaluation shows whether the agent's files had an effect; until then the work counts
             // as failed. The state does not record an agent's work as it records a result.
             Some(goal) => {
-                self.usage.fail(work.worker());
+                self.usage.fail(work.job());
                 self.pending = Some(PendingWork {
                     work: work.clone(),
                     goal,
@@ -597,11 +600,11 @@ impl RunMachine {
     fn fail(&mut self, now: &Tick, why: String, cost: f64) -> RunEffect {
         if let Some(mut work) = self.doing.take() {
             self.usage.pay(cost);
-            self.usage.fail(work.worker());
+            self.usage.fail(work.job());
             let trace = std::mem::take(&mut self.tried);
             work.again = work.again.filter(|_| !trace.is_final());
             self.usage.causes.insert(
-                work.worker(),
+                work.job(),
                 FailureCause {
                     why: why.clone(),
                     trace,

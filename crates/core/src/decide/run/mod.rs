@@ -25,6 +25,6 @@ pub use event::{
 };
 pub use limit::{LimitWait, PassingLimit};
 pub use machine::RunMachine;
-pub use next::{DefaultAnswer, EvaluatedTask, FailedAction, Job, NextStep, Work, next};
+pub use next::{DefaultAnswer, EvaluatedTask, FailedAction, NextStep, Work, WorkKind, next};
 pub use precondition::{Precondition, fingerprint};
-pub use usage::{Budget, Usage, Worker};
+pub use usage::{Budget, Job, Usage};

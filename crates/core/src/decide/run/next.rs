@@ -1,6 +1,6 @@
 //! The next step of a run: perform, answer, give up, or end.
 
-use super::{Budget, Ending, FailureCause, Precondition, Usage, Worker};
+use super::{Budget, Ending, FailureCause, Job, Precondition, Usage};
 use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
 use crate::workflow::{Owner, Workflow};
 use orch_base::{ActionName, Digest, Period, RuleId, VerificationName};
@@ -25,7 +25,7 @@ pub struct EvaluatedTask<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     /// What kind of work it is.
-    pub job: Job,
+    pub kind: WorkKind,
     /// The number of the try, from 1.
     pub attempt: u32,
     /// How long to wait before this try.
@@ -38,7 +38,7 @@ pub struct Work {
 
 /// What an executor is started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Job {
+pub enum WorkKind {
     /// An action that a rule runs; its result changes the state.
     Action {
         /// The name of the action.
@@ -94,27 +94,27 @@ impl Work {
     /// The name of the action, or of the agent.
     #[must_use]
     pub fn name(&self) -> &str {
-        match &self.job {
-            Job::Action { action, .. } => action.as_str(),
-            Job::Agent(name) => name,
+        match &self.kind {
+            WorkKind::Action { action, .. } => action.as_str(),
+            WorkKind::Agent(name) => name,
         }
     }
 
     /// The action; `None` for the work of an agent.
     #[must_use]
     pub fn action(&self) -> Option<&ActionName> {
-        match &self.job {
-            Job::Action { action, .. } => Some(action),
-            Job::Agent(_) => None,
+        match &self.kind {
+            WorkKind::Action { action, .. } => Some(action),
+            WorkKind::Agent(_) => None,
         }
     }
 
-    /// The worker whose turns and failures are counted.
+    /// The job whose turns and failures are counted.
     #[must_use]
-    pub fn worker(&self) -> Worker {
-        match &self.job {
-            Job::Action { action, .. } => Worker::Action(action.to_string()),
-            Job::Agent(name) => Worker::Agent(name.clone()),
+    pub fn job(&self) -> Job {
+        match &self.kind {
+            WorkKind::Action { action, .. } => Job::Action(action.to_string()),
+            WorkKind::Agent(name) => Job::Agent(name.clone()),
         }
     }
 }
@@ -152,7 +152,7 @@ pub fn next(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode
                 Owner::Human | Owner::Orch | Owner::None => false,
             });
             match agent {
-                Some(agent) => work(case, usage, budget, Job::Agent(agent.clone())),
+                Some(agent) => work(case, usage, budget, WorkKind::Agent(agent.clone())),
                 None => NextStep::End(Ending::Waiting, decision.reason.clone()),
             }
         }
@@ -169,10 +169,10 @@ fn act(
 ) -> NextStep {
     let workflow = case.workflow;
     let state = case.state;
-    let worker = Worker::Action(action.to_string());
-    let failures = usage.failures_of(&worker);
-    if usage.is_given_up(&worker, tries(workflow, Some(action))) {
-        let cause = usage.causes.get(&worker).cloned();
+    let job = Job::Action(action.to_string());
+    let failures = usage.failures_of(&job);
+    if usage.is_given_up(&job, tries(workflow, Some(action))) {
+        let cause = usage.causes.get(&job).cloned();
         return NextStep::GiveUp(FailedAction {
             action: action.clone(),
             rule: rule.clone(),
@@ -191,7 +191,7 @@ fn act(
         case,
         usage,
         budget,
-        Job::Action {
+        WorkKind::Action {
             action: action.clone(),
             rule: rule.clone(),
         },
@@ -199,34 +199,34 @@ fn act(
 }
 
 /// Performs work, unless it was done on the same fingerprint or a limit is reached.
-fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> NextStep {
+fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, kind: WorkKind) -> NextStep {
     let workflow = case.workflow;
     let state = case.state;
-    let action = match &job {
-        Job::Action { action, .. } => Some(action.clone()),
-        Job::Agent(_) => None,
+    let action = match &kind {
+        WorkKind::Action { action, .. } => Some(action.clone()),
+        WorkKind::Agent(_) => None,
     };
     let rule = case.decision.rule.as_ref();
     let precondition = Precondition::of(workflow, state, case.facts, rule, action.as_ref());
     let mut work = Work {
-        job,
+        kind,
         attempt: 1,
         wait: Period::default(),
         again: None,
         precondition,
     };
-    let worker = work.worker();
+    let job = work.job();
     let tries = tries(workflow, action.as_ref());
-    let failures = usage.failures_of(&worker);
-    if usage.is_given_up(&worker, tries) {
+    let failures = usage.failures_of(&job);
+    if usage.is_given_up(&job, tries) {
         let times = in_a_row(failures);
         let reason = format!(
             "`{}` has failed {times}; {}",
             work.name(),
             case.decision.reason
         );
-        let failure = usage.last_failure(&worker);
-        let words = usage.last_words(&worker);
+        let failure = usage.last_failure(&job);
+        let words = usage.last_words(&job);
         let reason = format!("{reason}{failure}{words}");
         return NextStep::End(Ending::Failed, reason);
     }
@@ -240,12 +240,12 @@ fn work(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, job: Job) -> N
         && failures == 0
         && usage
             .seen
-            .contains(&(worker.clone(), work.precondition.fingerprint))
+            .contains(&(job.clone(), work.precondition.fingerprint))
     {
         let reason = format!(
             "`{}` already ran on this exact input and changed nothing that a rule reads{}",
             work.name(),
-            usage.last_words(&worker)
+            usage.last_words(&job)
         );
         return NextStep::End(Ending::Stalled, reason);
     }
@@ -303,7 +303,7 @@ fn answer_or_wait(
     let fingerprint = super::fingerprint(case.workflow, case.state, case.facts, None);
     if usage
         .seen
-        .contains(&(Worker::Question(ask.clone()), fingerprint))
+        .contains(&(Job::Question(ask.clone()), fingerprint))
     {
         let reason = format!(
             "{}; the default answer changed nothing",

@@ -18,19 +18,19 @@ pub struct Usage {
     pub unpriced: u32,
     /// How long the run has taken.
     pub time: Period,
-    /// Failures in a row, by worker.
-    pub failures: BTreeMap<Worker, u32>,
-    /// Why the last of these failures happened, by worker.
-    pub causes: BTreeMap<Worker, FailureCause>,
-    /// What each worker said last, and what it was not allowed to do.
-    pub said: BTreeMap<Worker, String>,
-    /// The work that was done, by worker and fingerprint.
-    pub seen: Vec<(Worker, Digest)>,
+    /// Failures in a row, by job.
+    pub failures: BTreeMap<Job, u32>,
+    /// Why the last of these failures happened, by job.
+    pub causes: BTreeMap<Job, FailureCause>,
+    /// What each job said last, and what it was not allowed to do.
+    pub said: BTreeMap<Job, String>,
+    /// The work that was done, by job and fingerprint.
+    pub seen: Vec<(Job, Digest)>,
 }
 
 /// Whose turns and failures are counted. Actions, agents and questions have separate names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Worker {
+pub enum Job {
     /// The executors of an action, by its name.
     Action(String),
     /// The agent of a phase.
@@ -84,56 +84,56 @@ impl Usage {
     }
 
     /// Counts a failed try.
-    pub(super) fn fail(&mut self, worker: Worker) {
-        let failures = self.failures.entry(worker).or_default();
+    pub(super) fn fail(&mut self, job: Job) {
+        let failures = self.failures.entry(job).or_default();
         *failures = failures.saturating_add(1);
     }
 
-    /// Forgets the failures of a worker: its work is done, or giving it up is recorded and another phase may
+    /// Forgets the failures of a job: its work is done, or giving it up is recorded and another phase may
     /// try it again.
-    pub(super) fn forgive(&mut self, worker: &Worker) {
-        self.failures.remove(worker);
-        self.causes.remove(worker);
+    pub(super) fn forgive(&mut self, job: &Job) {
+        self.failures.remove(job);
+        self.causes.remove(job);
     }
 
     /// Notes that work was done on a fingerprint.
-    pub(super) fn see(&mut self, worker: Worker, fingerprint: Digest) {
-        let pair = (worker, fingerprint);
+    pub(super) fn see(&mut self, job: Job, fingerprint: Digest) {
+        let pair = (job, fingerprint);
         if !self.seen.contains(&pair) {
             self.seen.push(pair);
         }
     }
 
-    /// Whether a worker has failed so often in a row that it is not tried again, or said that no further try can
+    /// Whether a job has failed so often in a row that it is not tried again, or said that no further try can
     /// succeed.
     #[must_use]
-    pub(super) fn is_given_up(&self, worker: &Worker, tries: u32) -> bool {
-        self.failures_of(worker) >= tries
+    pub(super) fn is_given_up(&self, job: &Job, tries: u32) -> bool {
+        self.failures_of(job) >= tries
             || self
                 .causes
-                .get(worker)
+                .get(job)
                 .is_some_and(|cause| cause.trace.is_final())
     }
 
-    /// How often a worker has failed in a row.
+    /// How often a job has failed in a row.
     #[must_use]
-    pub fn failures_of(&self, worker: &Worker) -> u32 {
-        self.failures.get(worker).copied().unwrap_or_default()
+    pub fn failures_of(&self, job: &Job) -> u32 {
+        self.failures.get(job).copied().unwrap_or_default()
     }
 
-    /// Why a worker failed last, after a semicolon; empty if that is not known.
+    /// Why a job failed last, after a semicolon; empty if that is not known.
     #[must_use]
-    pub(super) fn last_failure(&self, worker: &Worker) -> String {
-        self.causes.get(worker).map_or(String::new(), |cause| {
+    pub(super) fn last_failure(&self, job: &Job) -> String {
+        self.causes.get(job).map_or(String::new(), |cause| {
             format!("; the last time {}", cause.words())
         })
     }
 
-    /// What a worker said last and was not allowed to do, after a semicolon; empty if that is not known.
+    /// What a job said last and was not allowed to do, after a semicolon; empty if that is not known.
     #[must_use]
-    pub(super) fn last_words(&self, worker: &Worker) -> String {
+    pub(super) fn last_words(&self, job: &Job) -> String {
         self.said
-            .get(worker)
+            .get(job)
             .map_or(String::new(), |said| format!("; {said}"))
     }
 
@@ -168,7 +168,7 @@ impl Budget {
     }
 }
 
-impl Worker {
+impl Job {
     /// The name of the action, the agent or the question.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -177,7 +177,7 @@ impl Worker {
         }
     }
 
-    /// Parses the text that [`Worker`] prints; `None` for any other text.
+    /// Parses the text that [`Job`] prints; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':')?;
@@ -191,7 +191,7 @@ impl Worker {
     }
 }
 
-impl fmt::Display for Worker {
+impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Action(name) => write!(f, "action:{name}"),
@@ -235,28 +235,28 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_read_as_it_is_printed() {
+    fn a_job_is_read_as_it_is_printed() {
         let name = || "a:b".to_owned();
-        for (worker, text) in [
-            (Worker::Action(name()), "action:a:b"),
-            (Worker::Agent(name()), "agent:a:b"),
-            (Worker::Question(name()), "question:a:b"),
+        for (job, text) in [
+            (Job::Action(name()), "action:a:b"),
+            (Job::Agent(name()), "agent:a:b"),
+            (Job::Question(name()), "question:a:b"),
         ] {
             assert_eq!(
-                (worker.to_string().as_str(), Worker::parse(text)),
-                (text, Some(worker))
+                (job.to_string().as_str(), Job::parse(text)),
+                (text, Some(job))
             );
         }
         for text in ["", "a", "action", "person:a"] {
-            assert_eq!(Worker::parse(text), None, "{text}");
+            assert_eq!(Job::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn the_last_failure_is_told_with_the_last_line_unless_it_says_so_already() {
-        let worker = Worker::Agent("a".to_owned());
+        let job = Job::Agent("a".to_owned());
         let mut usage = Usage::default();
-        assert_eq!(usage.last_failure(&worker), "");
+        assert_eq!(usage.last_failure(&job), "");
         for (why, printed, expected) in [
             (
                 "it exited with code 3",
@@ -277,13 +277,13 @@ mod tests {
             let mut trace = ExecutorTrace::default();
             printed.iter().for_each(|line| trace.hear(line));
             usage.causes.insert(
-                worker.clone(),
+                job.clone(),
                 FailureCause {
                     why: why.to_owned(),
                     trace,
                 },
             );
-            assert_eq!(usage.last_failure(&worker), expected);
+            assert_eq!(usage.last_failure(&job), expected);
         }
     }
 

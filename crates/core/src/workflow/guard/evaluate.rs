@@ -564,8 +564,8 @@ mod tests {
     fn the_longest_allowed_guard_fits_a_small_stack() {
         let text = "!".repeat(60) + &"(".repeat(16) + "a.ok" + &")".repeat(16);
         let chain = vec!["a.ok"; 90].join(" || ");
-        let worker = std::thread::Builder::new().stack_size(1 << 20);
-        let handle = worker.spawn(move || {
+        let thread = std::thread::Builder::new().stack_size(1 << 20);
+        let handle = thread.spawn(move || {
             (
                 Guard::parse(&text).is_ok(),
                 holds(&chain, json!({"a": {"ok": false}})),
