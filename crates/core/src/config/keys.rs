@@ -28,6 +28,7 @@ pub(super) const TOP: Section = Section {
         ("notify", "[[notify]]"),
         ("verify", "[verify.tests]"),
         ("checkouts", "[checkouts]"),
+        ("worktrees", "[worktrees]"),
     ],
 };
 
@@ -156,8 +157,19 @@ pub(super) const CHECKOUTS: Section = Section {
     keys: &[("max", "max = 8")],
 };
 
+pub(super) const WORKTREES: Section = Section {
+    title: "`[worktrees]`",
+    keys: &[
+        ("path", "path = \"../{repo}.orch/{task}\""),
+        ("branch", "branch = \"task/{task}\""),
+        ("kind", "kind = \"clone\""),
+        ("setup", "setup = [[\"npm\", \"ci\"]]"),
+        ("merge", "merge = \"merge\""),
+    ],
+};
+
 /// All tables.
-pub(super) const SECTIONS: [Section; 12] = [
+pub(super) const SECTIONS: [Section; 13] = [
     TOP,
     ROOT,
     GIT,
@@ -170,6 +182,7 @@ pub(super) const SECTIONS: [Section; 12] = [
     NOTIFY,
     VERIFY,
     CHECKOUTS,
+    WORKTREES,
 ];
 
 /// The title of the table that a key belongs to, and an example of the key.

@@ -16,6 +16,7 @@ mod subject;
 mod task_branch;
 mod verify;
 mod webhook;
+mod worktrees;
 
 pub use executors::{ExecutorConfig, Executors};
 pub use loosened::loosened;
@@ -28,6 +29,7 @@ pub use roots::{Root, Roots};
 pub use subject::{CommitSubject, InvalidSubject, Placeholder};
 pub use task_branch::{InvalidTaskBranch, TaskBranch};
 pub use webhook::Webhook;
+pub use worktrees::{BranchMerge, WorkTreeKind, WorkTreePath, WorkTreesConfig};
 
 use crate::decide::{Inputs, People, Require};
 use crate::verification::VerifyTable;
@@ -181,6 +183,8 @@ pub struct Config {
     pub verify: BTreeMap<VerificationName, VerifyTable>,
     /// `max` of `[checkouts]`: how many checkouts the verifications of a repository have at most.
     pub most_checkouts: usize,
+    /// `[worktrees]`: where tasks are worked on side by side.
+    pub worktrees: WorkTreesConfig,
     /// `[[notify]]`: what is started when a person is needed, or a task or run has ended.
     pub notify: Vec<NotifyConfig>,
 }
@@ -367,6 +371,7 @@ impl Default for Config {
             notify: Vec::new(),
             verify: BTreeMap::new(),
             most_checkouts: 8,
+            worktrees: WorkTreesConfig::default(),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
-use super::keys::{ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, example};
+use super::keys::{
+    ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, WORKTREES, example,
+};
 use super::notices::notify;
 use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
 use super::verify::verifications;
+use super::worktrees::work_trees;
 use super::{
     Acknowledged, Adopt, Apply, Commit, CommitSubject, Config, Git, Hook, OnMissing, Patterns,
     Root, RootPath, Roots, TaskBranch, Watch,
@@ -142,6 +145,10 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         most_checkouts: reader
             .table(top, "checkouts", CHECKOUTS.title)
             .map_or(default.most_checkouts, |table| checkouts(reader, table)),
+        worktrees: reader
+            .table(top, "worktrees", WORKTREES.title)
+            .map(|table| work_trees(reader, table))
+            .unwrap_or_default(),
         executors: top
             .take("executor")
             .map(|value| executors(reader, value))

@@ -28,6 +28,12 @@ impl TaskBranch {
         })
     }
 
+    /// The name of the branch of a task, without `refs/heads/`.
+    #[must_use]
+    pub fn of(&self, task: &TaskId) -> String {
+        format!("{}{task}{}", self.before, self.after)
+    }
+
     /// The task that a branch names, if the name matches. `branch` is the name without `refs/heads/`.
     #[must_use]
     pub fn task(&self, branch: &str) -> Option<TaskId> {

@@ -45,7 +45,7 @@ fn verification(
     let commands = commands(reader, &mut table, at.clone());
     let setup = table
         .take("setup")
-        .map(|value| words(reader, "setup", value))
+        .map(|value| words_of(reader, "setup", value))
         .unwrap_or_default();
     let timeout = reader.parsed_at(&mut table, "timeout", |text| match Period::parse(text) {
         Some(period) if period.milliseconds() > 0 => Ok(period),
@@ -103,7 +103,7 @@ fn commands(
         example_of("command")
     );
     let found = match (one, several) {
-        (Some(one), None) => vec![words(reader, "command", one)],
+        (Some(one), None) => vec![words_of(reader, "command", one)],
         (None, Some(several)) => {
             let lists = several.get_ref().as_array();
             let Some(lists) = lists.filter(|lists| !lists.is_empty()) else {
@@ -112,7 +112,7 @@ fn commands(
             };
             lists
                 .iter()
-                .map(|command| words(reader, "commands", command))
+                .map(|command| words_of(reader, "commands", command))
                 .collect()
         }
         (Some(_), Some(several)) => {
@@ -130,7 +130,11 @@ fn commands(
 }
 
 /// The words of a command; one without a program is reported and empty.
-fn words(reader: &mut SettingsReader<'_>, key: &str, value: &TomlValue<'_>) -> Vec<String> {
+pub(super) fn words_of(
+    reader: &mut SettingsReader<'_>,
+    key: &str,
+    value: &TomlValue<'_>,
+) -> Vec<String> {
     let words = reader.items(key, value, |text| {
         if text.contains('\0') {
             Err("the argument contains a NUL byte".to_owned())
