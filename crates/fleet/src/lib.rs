@@ -9,6 +9,7 @@ pub mod local;
 pub mod owner;
 mod random;
 pub mod store;
+pub mod worktrees;
 
 pub use random::random;
 

@@ -312,7 +312,7 @@ impl Refs<'_> {
     }
 
     /// The reference that a symbolic reference names.
-    fn symbolic(&self, name: &str) -> Result<Option<String>, Error> {
+    pub(super) fn symbolic(&self, name: &str) -> Result<Option<String>, Error> {
         if let RefStorage::Tables(_) = &self.references {
             let printed = self
                 .git

@@ -102,6 +102,29 @@ impl GitProgram<'_> {
         answer(command, arguments, &[])
     }
 
+    /// Runs `git` as [`Self::git`] does; a failure is an answer. Returns an error if it cannot be started.
+    pub(super) fn git_here(&self, arguments: &[&str]) -> Result<GitAnswer, GitFault> {
+        let mut command = self.command(arguments);
+        ignore_other_index(&mut command);
+        GitAnswer::of(command, arguments)
+    }
+
+    /// Runs `git` in another directory, in the repository that is there; a failure is an answer. Returns an error if it
+    /// cannot be started.
+    pub(super) fn git_in(
+        &self,
+        directory: &Path,
+        arguments: &[&str],
+    ) -> Result<GitAnswer, GitFault> {
+        let mut command = self.command(arguments);
+        ignore_other_index(&mut command);
+        command.current_dir(directory);
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_OPTIONAL_LOCKS"] {
+            command.env_remove(name);
+        }
+        GitAnswer::of(command, arguments)
+    }
+
     /// Starts `git` in the work tree with a pipe to its stdin.
     pub(super) fn start_git(&self, arguments: &[&str]) -> Result<Child, GitFault> {
         let mut command = self.command(arguments);
@@ -127,6 +150,51 @@ impl GitProgram<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+}
+
+/// What a `git` command has answered.
+pub(super) struct GitAnswer {
+    command: String,
+    /// Whether it succeeded.
+    pub(super) is_good: bool,
+    stdout: Vec<u8>,
+    /// What it said on stderr.
+    pub(super) message: String,
+}
+
+impl GitAnswer {
+    fn of(command: Command, arguments: &[&str]) -> Result<Self, GitFault> {
+        let name = subcommand(arguments);
+        let mut process = spawn(command, arguments)?;
+        drop(process.stdin.take());
+        let output = ended(process).map_err(|error| failed(name, error.to_string()))?;
+        tracing::debug!(command = name, exit = output.status.code(), "git exited");
+        Ok(Self {
+            command: name.to_owned(),
+            is_good: output.status.success(),
+            stdout: output.stdout,
+            message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+
+    /// What it printed.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The answer, if it succeeded. Returns an error otherwise.
+    pub(super) fn good(self) -> Result<Self, GitFault> {
+        if self.is_good {
+            Ok(self)
+        } else {
+            Err(self.fault())
+        }
+    }
+
+    /// The fault of a command that failed.
+    pub(super) fn fault(&self) -> GitFault {
+        failed(&self.command, self.message.clone())
     }
 }
 

@@ -313,6 +313,23 @@ fn processes() -> impl Iterator<Item = PathBuf> {
         .map(|entry| entry.path())
 }
 
+/// The processes, except this one, whose working directory is this one or below.
+pub(super) fn processes_in(directory: &Path) -> Vec<u32> {
+    let mut found = Vec::new();
+    for process in processes() {
+        let place = fs::read_link(process.join("cwd"));
+        let name = process.file_name().unwrap_or_default().to_string_lossy();
+        let Ok(number) = name.parse::<u32>() else {
+            continue;
+        };
+        let is_there = place.is_ok_and(|place| place.starts_with(directory));
+        if is_there && number != std::process::id() {
+            found.push(number);
+        }
+    }
+    found
+}
+
 /// Whether a process runs git. There may be thousands, so only the name of its program is asked for; of another user's, its
 /// own name, which takes longer.
 fn is_git(process: &Path) -> bool {

@@ -66,6 +66,7 @@ mod update_index;
 mod varint;
 mod vet;
 mod walk;
+mod work_trees;
 mod writers;
 
 #[cfg(test)]
@@ -104,6 +105,7 @@ pub use sign::{Identity, Signature};
 pub use sources::{TreeSource, tree_id};
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
+pub use work_trees::{BranchMoved, Joined, KnownWorkTree, Uncommitted, WorkTrees};
 pub use writers::SeenWriters;
 
 use differences::Differences;
@@ -377,6 +379,16 @@ impl Store {
     pub fn pushes(&self) -> Pushes<'_> {
         Pushes {
             git: self.git(),
+            history: self.history(),
+        }
+    }
+
+    /// Its work trees.
+    #[must_use]
+    pub fn work_trees(&self) -> WorkTrees<'_> {
+        WorkTrees {
+            git: self.git(),
+            refs: self.refs(),
             history: self.history(),
         }
     }

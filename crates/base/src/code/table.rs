@@ -1115,6 +1115,11 @@ codes! {
         "The tasks have more directories than the system allows orch to watch.",
         "inotify needs a watch for each directory, and all programs of a user share the limit.",
         "Run `sudo sysctl fs.inotify.max_user_watches=1048576`. Until then, `orch watch` polls.";
+    WorkTreeTaken = "work-tree-taken", No,
+        "orch cannot make the work tree of a task.",
+        "Its branch is checked out in another work tree, or something else is in its place.",
+        "Leave the branch in the other work tree (`git switch --detach`), move away what is in the place, or choose another \
+         `path` under `[worktrees]` in orch.toml.";
     WorkflowChanged = "workflow-changed", Finding,
         "The workflow has changed since the last transition.",
         "Its document was edited. The current version decides.",
