@@ -12,7 +12,7 @@ use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
     explain, free, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt,
     recover, reject, release, rename, reopen, resolve, resume, review, rollback, run, runs, schema,
-    show, status, stop, suggest, take, trust, undo, verify, watch, workflow,
+    show, status, stop, suggest, take, trust, undo, verify, watch, work, workflow, worktrees,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -102,6 +102,8 @@ pub enum Command {
     Repl(repl::ReplArgs),
     Run(run::RunArgs),
     Runs(runs::RunsArgs),
+    Work(work::WorkArgs),
+    Worktrees(worktrees::WorktreesArgs),
     Pause(pause::PauseArgs),
     Resume(resume::ResumeArgs),
     Stop(stop::StopArgs),

@@ -44,7 +44,7 @@ enum Named {
 }
 
 /// What the arguments name, by their ids in the command line.
-const ARGUMENTS: [(&str, Named); 17] = [
+const ARGUMENTS: [(&str, Named); 18] = [
     ("task", Named::Task),
     ("task_in_use", Named::Task),
     ("tasks", Named::Task),
@@ -52,6 +52,7 @@ const ARGUMENTS: [(&str, Named); 17] = [
     ("to", Named::Phase),
     ("expect", Named::Phase),
     ("phase", Named::Phase),
+    ("phases", Named::Phase),
     ("workflow", Named::Workflow),
     ("workflows", Named::Workflow),
     ("schema_name", Named::Schema),
@@ -402,7 +403,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 49] = [
+    const FREE: [&str; 52] = [
         "also",
         "at",
         "base",
@@ -428,12 +429,15 @@ mod tests {
         "limit",
         "lines",
         "listen",
+        "max",
         "max_turns",
         "message",
         "name",
         "new",
         "newest",
         "ours",
+        "parallel",
+        "parent",
         "path",
         "patience",
         "place",

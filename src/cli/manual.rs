@@ -136,6 +136,20 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch runs --json", "for a program"),
             ],
             [
+                ("orch work", "work on free tasks until told to stop"),
+                (
+                    "orch work --max 4 --phases plan",
+                    "on four at once, only plans",
+                ),
+            ],
+            [
+                ("orch worktrees", "the work trees of tasks"),
+                (
+                    "orch worktrees --clean",
+                    "remove those that are no longer needed",
+                ),
+            ],
+            [
                 ("orch pause t-1", "after the action in progress"),
                 ("orch pause t-1 --json", "for a program"),
             ],

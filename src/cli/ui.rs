@@ -5,7 +5,7 @@ use orch_base::{Diagnostic, Hint, RepoPath, Severity, locked};
 use orch_view::findings::snippet;
 use orch_view::{JsonDocument, Paint, Style, enveloped, line, pretty};
 use std::io::{self, BufRead, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// When to use colour.
@@ -41,8 +41,8 @@ pub struct Ui {
     pub interactive: bool,
     /// The directory in which commands are typed, if it is known and below the root of the repository.
     here: Arc<OnceLock<RepoPath>>,
-    /// Whether a progress line is shown.
-    passing: Arc<AtomicBool>,
+    /// How many lines of progress are shown.
+    passing: Arc<AtomicUsize>,
     /// Where answers are kept instead of printed.
     kept: Option<KeptAnswers>,
 }
@@ -230,19 +230,34 @@ impl Ui {
 
     /// Shows progress in a line that the next output overwrites. Does nothing unless stderr is a terminal.
     pub fn passing(&self, text: &str) {
+        let width = self.size_status().0.saturating_sub(1);
+        let shown: String = text.chars().take(width).collect();
+        self.passing_lines(&[shown]);
+    }
+
+    /// Shows progress in several lines, each of which fits the terminal, in the same way.
+    pub fn passing_lines(&self, lines: &[String]) {
         if self.live {
-            let width = usize::from(Term::stderr().size().1).saturating_sub(1);
-            let shown: String = text.chars().take(width).collect();
-            self.passing.store(true, Ordering::Relaxed);
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[2K{shown}");
+            let before = self.passing.swap(lines.len(), Ordering::Relaxed);
+            // All is written at once, so nothing flickers.
+            let text = format!("{}{}", cleared(before), lines.join("\r\n"));
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }
 
-    /// Clears the progress line, if one is shown. All output does so first.
+    /// Clears the progress, if it is shown. All output does so first.
     pub fn passed(&self) {
-        if self.passing.swap(false, Ordering::Relaxed) {
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[2K");
+        let before = self.passing.swap(0, Ordering::Relaxed);
+        if before > 0 {
+            let _ = io::stderr().lock().write_all(cleared(before).as_bytes());
         }
+    }
+
+    /// The width and the height of the terminal on stderr now; the usual ones if it does not say.
+    #[must_use]
+    pub fn size_status(&self) -> (usize, usize) {
+        let (height, width) = Term::stderr().size();
+        (width.into(), height.into())
     }
 
     /// Prompts for a line and returns it trimmed; `None` at the end of input.
@@ -297,6 +312,14 @@ impl Ui {
         // threads and processes apart.
         let line = format!("{}\n", text.trim_end_matches('\n'));
         let _ = io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+/// What clears so many lines, of which the cursor is on the last.
+fn cleared(lines: usize) -> String {
+    match lines {
+        0 | 1 => "\r\u{1b}[2K".to_owned(),
+        several => format!("\r\u{1b}[{}A\u{1b}[J", several - 1),
     }
 }
 

@@ -253,6 +253,20 @@ impl WorkTrees<'_> {
         processes_in(path)
     }
 
+    /// The remote to which branches are pushed: the only one, or `origin`. Returns an error if git cannot list them.
+    pub fn remote(&self) -> Result<Option<String>, Error> {
+        let said = self.git.git(&["remote"], &[])?;
+        let said = String::from_utf8_lossy(&said);
+        let names: Vec<&str> = said.lines().collect();
+        Ok(match names.as_slice() {
+            [only] => Some((*only).to_owned()),
+            several => {
+                let origin = several.iter().find(|name| **name == "origin");
+                origin.map(|name| (*name).to_owned())
+            }
+        })
+    }
+
     /// Whether everything on a branch is on another one: its commits, or the same changes. Returns an error if git cannot
     /// read them.
     pub fn is_contained(&self, tip: Digest, base: Digest) -> Result<bool, Error> {

@@ -31,6 +31,7 @@ mod log;
 mod message;
 mod notice;
 mod paint;
+mod parallel;
 mod prompt;
 mod pull_request;
 mod question;
@@ -85,6 +86,9 @@ pub use log::Log;
 pub use message::{Message, StepTrailers, kept_message, quoted};
 pub use notice::{EndedRun, Notice};
 pub use paint::{Paint, Style};
+pub use parallel::{
+    ParallelForm, ParallelLine, ParallelReport, WorkTreeLine, WorkTreesReport, parallel_picture,
+};
 pub use prompt::{SchemaForm, prompt};
 pub use pull_request::{DescribedTask, GITHUB_CHARACTERS, PullRequest, PullRequestText};
 pub use question::question;

@@ -9,7 +9,7 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 18] = [
+const NOT_IN_API: [(&str, &str); 20] = [
     ("board", "`orch serve` is the live board"),
     (
         "ci",
@@ -55,8 +55,16 @@ const NOT_IN_API: [(&str, &str); 18] = [
         "the server watches meanwhile, and `/api/v1/events` reports what it does",
     ),
     (
+        "work",
+        "it works until it is told to stop; a route starts the run of one task",
+    ),
+    (
         "workflow",
         "`fmt` and `new` write documents that belong into an editor",
+    ),
+    (
+        "worktrees",
+        "they are directories beside the repository, for whoever works there",
     ),
 ];
 

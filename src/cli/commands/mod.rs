@@ -63,7 +63,9 @@ pub mod trust;
 pub mod undo;
 pub mod verify;
 pub mod watch;
+pub mod work;
 pub mod workflow;
+pub mod worktrees;
 
 pub use codes::codes;
 #[cfg(all(feature = "api", feature = "mcp", feature = "repl"))]
@@ -98,6 +100,8 @@ pub(super) fn run(
         Some(Command::Answer(args)) => answer::run(&args, context, ui),
         Some(Command::Generate(args)) => generate::run(&args, context, ui),
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
+        Some(Command::Work(args)) => work::run(&args, context, ui),
+        Some(Command::Worktrees(args)) => worktrees::run(&args, context, ui),
         #[cfg(feature = "mcp")]
         Some(Command::Mcp(args)) => mcp::run(&args, context, ui),
         #[cfg(feature = "api")]

@@ -2,6 +2,7 @@
 
 mod ask;
 mod live;
+pub(super) mod parallel;
 mod screen;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
@@ -14,8 +15,11 @@ use orch_engine::drive::{
     Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, last_end, run_attended,
 };
 use orch_engine::notices::{FaultSink, Notifier};
+use orch_engine::run::end_with_parent;
 use orch_engine::survey::{Sight, TaskRef, Workspace};
 use orch_view::{AppliedView, RunReport, TaskView, TransitionLine};
+use parallel::ParallelRequest;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
 
 /// Run a task's agents and actions until the task is done, someone else must act, or a limit is reached.
@@ -30,12 +34,31 @@ use std::sync::{Arc, Mutex};
 ///
 /// If an agent program reports a limit that passes by itself, the run waits for it, and says until when.
 ///
+/// `--parallel N` works on several tasks at once, each in a work tree of its own on a branch of its own, made from the base
+/// branch: the tasks that are named, or all that an agent can go on with, until none is left. Each has a log of its own.
+/// `[worktrees]` in orch.toml says where, what prepares a work tree, and what becomes of the branch of a task that is done. Ctrl-C
+/// ends all runs. Exits with 0 if all were done; 1 if one failed; 3 if one waits for somebody, or none was free.
+///
 /// Exits with 0 if the task is done; 1 if the run failed, stalled or exhausted a limit; 3 if it is waiting,
 /// paused or stopped; 130 after Ctrl-C.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The task; optional if the current directory, the branch name or a single open task identifies it.
     pub task: Option<String>,
+    /// With `--parallel`: more tasks, or patterns.
+    #[arg(value_name = "TASK", requires = "parallel")]
+    pub tasks: Vec<String>,
+    /// Work on at most N tasks at once, each in a work tree of its own.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=64),
+        conflicts_with_all = ["interactive", "dry_run"],
+    )]
+    pub parallel: Option<u16>,
+    /// The process that started this one, and with which it ends; orch gives it itself.
+    #[arg(long, hide = true, value_name = "PROCESS")]
+    pub parent: Option<u32>,
     /// Prompt on the terminal when a rule asks a question. The default for a task's first run; later runs keep
     /// the mode.
     #[arg(long, conflicts_with = "auto")]
@@ -62,7 +85,13 @@ pub struct RunArgs {
 
 pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     threads::require(threads::FEW)?;
+    if args.parent.is_some_and(|parent| !end_with_parent(parent)) {
+        return Ok(ExitCode::Interrupted);
+    }
     let workspace = context.workspace(ui)?;
+    if let Some(most) = args.parallel {
+        return side_by_side(args, most, &workspace, context, ui);
+    }
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let mode = match (args.auto, args.interactive) {
         (true, _) => Some(Mode::Auto),
@@ -96,6 +125,53 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
     }
     context.keep_log(&workspace);
     go(&workspace, &task, &options, context, ui)
+}
+
+/// Works on many tasks at once.
+fn side_by_side(
+    args: &RunArgs,
+    most: u16,
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+) -> Result<ExitCode, Failure> {
+    if args.trust_once {
+        let words = ["orch", "run", "--parallel", "--trust-once"];
+        context.writer(workspace).authority().refuse_agent(&words)?;
+    }
+    context.keep_log(workspace);
+    let mut arguments: Vec<OsString> = Vec::new();
+    for (is_given, word) in [
+        (args.auto, "--auto"),
+        (args.no_wait, "--no-wait"),
+        (args.trust_once, "--trust-once"),
+    ] {
+        arguments.extend(is_given.then(|| word.into()));
+    }
+    arguments.extend(
+        args.max_turns
+            .map(|turns| format!("--max-turns={turns}").into()),
+    );
+    let request = ParallelRequest {
+        most: most.into(),
+        tasks: args
+            .task
+            .iter()
+            .chain(&args.tasks)
+            .map(String::as_str)
+            .collect(),
+        phases: &[],
+        goes_on: false,
+        run: RunOptions {
+            mode: args.auto.then_some(Mode::Auto),
+            max_turns: args.max_turns,
+            command: args.command.clone(),
+            trust: args.trust_once,
+            no_wait: args.no_wait,
+        },
+        arguments,
+    };
+    parallel::run(request, workspace, context, ui)
 }
 
 /// The lines of the steps that a run would record.

@@ -14,6 +14,7 @@ mod later;
 mod leftovers;
 mod looks_ahead;
 mod overreach;
+mod parallel;
 mod perform;
 mod program_settings;
 mod prompt;
@@ -23,6 +24,7 @@ mod run_lease;
 mod run_verification;
 mod runs;
 mod task_notice;
+mod task_trees;
 mod trust;
 mod verification;
 mod verify_health;
@@ -41,10 +43,12 @@ pub use foresee::foresee_run;
 use foresee::{RunAhead, look_ahead};
 pub use interruption::Interruption;
 pub use later::LaterWork;
+pub use parallel::{ParallelOptions, ParallelTask, TaskStage, run_parallel};
 pub use prompt::prompt;
 pub use rerun::{RecordedVerification, Rerun, rerun};
 pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
+pub use task_trees::{TreeStanding, task_trees};
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
     CleanedCheckouts, KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification,
@@ -104,7 +108,9 @@ impl StopFlag {
         self.running.kill()
     }
 
-    pub(super) fn is_set(&self) -> bool {
+    /// Whether the end was requested.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
         self.is_set.load(Ordering::SeqCst)
     }
 }

@@ -34,6 +34,8 @@ enum CommandPurpose {
     Notification,
     /// To verify code.
     Verification,
+    /// To prepare a work tree.
+    Setup,
 }
 
 /// The word that the digest of a webhook begins with.
@@ -46,6 +48,7 @@ impl CommandPurpose {
             Self::Executor => "command",
             Self::Notification => "notification",
             Self::Verification => "verification",
+            Self::Setup => "setup",
         }
     }
 }
@@ -174,6 +177,51 @@ pub(super) fn refuse_untrusted_verification(
         }
     }
     Ok(())
+}
+
+/// Returns an error unless a person has trusted all commands that prepare a work tree as they are, or trusts everything now.
+pub(super) fn refuse_untrusted_setup(writer: &Writer<'_>, trusts_all: bool) -> Result<(), Error> {
+    if trusts_all || writer.caller.trusts_once {
+        return Ok(());
+    }
+    let known = known(writer)?;
+    refuse_new(&known, setups(writer)?)
+}
+
+/// Returns an error unless a person has trusted everything that `orch` may start here, or trusts everything now.
+pub(super) fn refuse_any_untrusted(writer: &Writer<'_>, trusts_all: bool) -> Result<(), Error> {
+    if trusts_all || writer.caller.trusts_once {
+        return Ok(());
+    }
+    let known = known(writer)?;
+    refuse_new(&known, subjects(writer)?)
+}
+
+/// Returns an error about the first of these that is not among the trusted digests.
+fn refuse_new(known: &BTreeSet<Digest>, found: Vec<Trustee>) -> Result<(), Error> {
+    match found.into_iter().find(|one| !known.contains(&one.digest)) {
+        None => Ok(()),
+        Some(new) => Err(untrusted(&match &new.command {
+            Some(argv) => configured(argv, &new.name),
+            None => new.name,
+        })),
+    }
+}
+
+/// The commands that prepare a work tree.
+fn setups(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
+    let root = writer.workspace.reader.root();
+    let mut found = Vec::new();
+    for command in &writer.workspace.reader.settings.config.worktrees.setup {
+        found.push(Trustee {
+            name: "worktrees".to_owned(),
+            command: Some(command.clone()),
+            webhook: None,
+            is_trusted: false,
+            digest: command_digest(root, CommandPurpose::Setup, command)?,
+        });
+    }
+    Ok(found)
 }
 
 /// The commands of a verification.
@@ -325,6 +373,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     for (name, table) in &setting.config.verify {
         found.extend(verified(root, name, table)?);
     }
+    found.extend(setups(writer)?);
     for (name, _, action) in setting.config.notify_actions() {
         let digest = notification_digest(root, action)?;
         let (command, webhook) = match action {

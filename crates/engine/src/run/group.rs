@@ -22,6 +22,7 @@ static LIVE: Mutex<Vec<Group>> = Mutex::new(Vec::new());
 /// Kills all programs that this process waits for; for a process that is about to exit. While the result lives, none
 /// starts.
 pub fn kill_all() -> impl Drop {
+    super::side_process::end_all();
     let mut live = locked(&LIVE);
     let groups = std::mem::take(&mut *live);
     groups

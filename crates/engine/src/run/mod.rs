@@ -24,6 +24,7 @@ mod program;
 mod record;
 mod session;
 mod session_log;
+mod side_process;
 mod trial;
 
 pub use announced::{AnnouncedAgent, AnnouncedAgents};
@@ -39,4 +40,5 @@ pub use program::{LimitedProgram, SessionProgram, unstartable};
 pub use record::{Process, RunStanding, RunState, Turn, WorkState};
 pub use session::{NetworkFence, SessionEnd, end_marked, serve_as_janitor};
 pub use session_log::SessionLog;
+pub use side_process::{SideProcess, end_with_parent};
 pub use trial::{Ended, Live};

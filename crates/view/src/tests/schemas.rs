@@ -5,9 +5,9 @@ use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
     GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
-    NothingDue, Notice, PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions,
-    RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskSheet, TextAnswer,
-    Transitions, TrustAnswer, Verifications, WorkflowList, indented,
+    NothingDue, Notice, ParallelReport, PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer,
+    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskSheet,
+    TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport, WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -49,6 +49,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<Notice>(
             "An event that someone wants word of: the input of a program of [[notify]]",
         ),
+        schema::<ParallelReport>(
+            "What came of tasks side by side: output of orch run --parallel --json and orch work --json",
+        ),
         schema::<PromptAnswer>("The complete instructions for a task"),
         schema::<PullRequest>("The description of a pull request: output of orch pr --json"),
         schema::<RecoveryAnswer>("A record that was rebuilt"),
@@ -79,6 +82,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         schema::<NewWorkflow>("A new workflow"),
         schema::<WorkflowList>("The workflows"),
+        schema::<WorkTreesReport>("The work trees of tasks: output of orch worktrees --json"),
     ]
 }
 

@@ -1,0 +1,279 @@
+//! Joins the branch of a task that is done with the base branch.
+//!
+//! The work of two tasks can fit each of their branches and not both together, so what comes of it is verified again before
+//! the base branch moves. It moves by compare-and-swap; if it has moved meanwhile, all is done again.
+
+use super::task::ParallelTask;
+use crate::apply::{Order, Writer};
+use crate::drive::StopFlag;
+use crate::run::SideProcess;
+use crate::survey::{Caller, Error, Workspace};
+use orch_base::{Digest, TaskId, command};
+use orch_core::config::BranchMerge;
+use orch_files::io_error;
+use orch_git::{BranchMoved, Joined, PushOutcome, Store, Upstream};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+/// How often it is tried again because the base branch has moved.
+const TRIES: u32 = 5;
+/// How often the process that verifies is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is joined, and how.
+pub(super) struct LandRequest {
+    /// The number of the row.
+    pub index: usize,
+    pub task: TaskId,
+    pub tree: PathBuf,
+    pub branch: String,
+    pub base: String,
+    pub merge: BranchMerge,
+    pub log: PathBuf,
+    /// Whether the project has verifications.
+    pub verifies: bool,
+    /// Whether to start what `orch.toml` names without the trust of a person.
+    pub trust: bool,
+}
+
+/// What came of it.
+pub(super) enum Landed {
+    /// The base branch has it.
+    Joined(String),
+    /// The branch is pushed.
+    Pushed(String),
+    /// Not now, and why.
+    Later(String),
+    /// It does not fit the base branch, and why.
+    Unfit(String),
+}
+
+/// A branch that is being joined, in another thread.
+pub(super) struct Landing {
+    index: usize,
+    stop: StopFlag,
+    thread: Option<JoinHandle<Result<Landed, Error>>>,
+}
+
+impl Landing {
+    pub(super) fn begin(request: LandRequest, writer: &Writer<'_>) -> Self {
+        let workspace = writer.workspace;
+        let root = workspace.reader.root().to_owned();
+        let environment = workspace.environment.clone();
+        let index = request.index;
+        let stop = StopFlag::default();
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let workspace = Workspace::open_to_look(&root, environment)?;
+            let store = workspace.reader.repository_or_refuse()?;
+            land(store, &request, &stopped)
+        });
+        Self {
+            index,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Asks it to end.
+    pub(super) fn stop(&self) {
+        self.stop.stop();
+    }
+
+    /// The number of the row and what came of it, once that is known.
+    pub(super) fn landed(&mut self) -> Option<(usize, Result<Landed, Error>)> {
+        let thread = self.thread.take_if(|thread| thread.is_finished())?;
+        let landed = match thread.join() {
+            Ok(landed) => landed,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        Some((self.index, landed))
+    }
+}
+
+fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed, Error> {
+    if request.merge == BranchMerge::Pr {
+        return push(store, request);
+    }
+    let git = store.work_trees();
+    for _ in 0..TRIES {
+        let (Some(base), Some(tip)) = (git.tip(&request.base)?, git.tip(&request.branch)?) else {
+            return Ok(Landed::Later("a branch is gone".to_owned()));
+        };
+        if git.is_contained(tip, base)? {
+            return Ok(Landed::Joined(format!("{} has it", request.base)));
+        }
+        let joined = if request.merge == BranchMerge::Rebase {
+            git.rebase(&request.tree, base)?
+        } else {
+            let message = format!(
+                "Merge branch '{}'\n\nTask: {}\n",
+                request.branch, request.task
+            );
+            git.merge(base, tip, &message)?
+        };
+        let commit = match joined {
+            Joined::Commit(commit) => commit,
+            Joined::Conflict(files) => return Ok(Landed::Unfit(conflict(&request.base, &files))),
+        };
+        let is_other_code = !store.history().is_ancestor(base, tip)?;
+        if request.verifies
+            && is_other_code
+            && let Some(landed) = verify(store, request, commit, stop)?
+        {
+            return Ok(landed);
+        }
+        if stop.is_set() {
+            return Ok(Landed::Later("stopped before the merge".to_owned()));
+        }
+        match git.advance(&request.base, base, commit)? {
+            BranchMoved::Moved => {
+                return Ok(Landed::Joined(format!(
+                    "{} is {:.9}",
+                    request.base,
+                    commit.to_string()
+                )));
+            }
+            BranchMoved::Overtaken => {}
+            BranchMoved::CheckedOut(tree, what) => {
+                return Ok(Landed::Later(format!(
+                    "{} is checked out in {} with uncommitted changes ({what}): {}",
+                    request.base,
+                    tree.display(),
+                    command(&["git", "merge", &request.branch])
+                )));
+            }
+        }
+    }
+    Ok(Landed::Later(format!(
+        "{} moved again and again",
+        request.base
+    )))
+}
+
+/// Why a branch cannot be merged.
+fn conflict(base: &str, files: &[String]) -> String {
+    let shown: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
+    let more = files.len().saturating_sub(shown.len());
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "it conflicts with {base} in {}{more}: run `git merge {base}`, resolve the conflict and commit",
+        shown.join(", ")
+    )
+}
+
+/// Verifies a commit in a work tree of its own, by the verifications of the project. Returns `None` if all passed.
+fn verify(
+    store: &Store,
+    request: &LandRequest,
+    commit: Digest,
+    stop: &StopFlag,
+) -> Result<Option<Landed>, Error> {
+    let git = store.work_trees();
+    let name = format!(
+        "{}.merged",
+        request
+            .tree
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+    );
+    let path = request.tree.with_file_name(name);
+    if path.exists() {
+        // A killed process has left it.
+        git.remove(&path, true)?;
+    }
+    git.add_detached(&path, commit)?;
+    let code = verify_in(&path, request, stop);
+    git.remove(&path, true)?;
+    let log = request.log.display();
+    Ok(match code? {
+        Some(0) => None,
+        Some(1) => Some(Landed::Unfit(format!(
+            "merged with {}, a verification fails ({log}): run `git merge {}` and mend it",
+            request.base, request.base
+        ))),
+        Some(code) => Some(Landed::Later(format!(
+            "what the merge gives cannot be verified: `orch verify` ended with {code} ({log})"
+        ))),
+        None => Some(Landed::Later("stopped before the merge".to_owned())),
+    })
+}
+
+/// The exit code of `orch verify` in a work tree; `None` if it was stopped.
+fn verify_in(
+    path: &std::path::Path,
+    request: &LandRequest,
+    stop: &StopFlag,
+) -> Result<Option<i32>, Error> {
+    let log = File::options().create(true).append(true).open(&request.log);
+    let log = log.map_err(|source| io_error(&request.log, source))?;
+    let mut arguments: Vec<OsString> = vec!["verify".into()];
+    if request.trust {
+        arguments.push("--trust-once".into());
+    }
+    let fail = |source| io_error(path, source);
+    let mut process = SideProcess::orch(&arguments, path, &log).map_err(fail)?;
+    let mut is_asked = false;
+    loop {
+        if let Some(code) = process.ended().map_err(fail)? {
+            return Ok(if is_asked { None } else { Some(code) });
+        }
+        if stop.is_set() && !is_asked {
+            process.interrupt();
+            is_asked = true;
+        }
+        sleep(TICK);
+    }
+}
+
+/// Pushes the branch of a task.
+fn push(store: &Store, request: &LandRequest) -> Result<Landed, Error> {
+    let git = store.work_trees();
+    let Some(remote) = git.remote()? else {
+        return Ok(Landed::Later(
+            "there is no remote to push its branch to".to_owned(),
+        ));
+    };
+    let Some(tip) = git.tip(&request.branch)? else {
+        return Ok(Landed::Later("its branch is gone".to_owned()));
+    };
+    let upstream = Upstream {
+        branch: format!("refs/heads/{}", request.branch),
+        remote,
+    };
+    let place = format!("{}/{}", upstream.remote, request.branch);
+    Ok(match store.pushes().push(&upstream, tip)? {
+        PushOutcome::Pushed => {
+            let described =
+                command(&["orch", "pr", request.task.as_str(), "--at", &request.branch]);
+            Landed::Pushed(format!(
+                "{place}: open a pull request into {}; {described} describes it",
+                request.base
+            ))
+        }
+        PushOutcome::Overtaken(_) => Landed::Later(format!("{place} has other commits")),
+        PushOutcome::Refused(why) => Landed::Later(format!("{place} refuses the push: {why}")),
+    })
+}
+
+/// Reopens a task in its work tree, as the caller. Returns an error if the caller may not, or it cannot be recorded.
+pub(super) fn reopen(writer: &Writer<'_>, row: &ParallelTask, why: &str) -> Result<(), Error> {
+    let environment = writer.workspace.environment.elsewhere();
+    let workspace = Workspace::open(&row.tree, environment)?;
+    let task = workspace.finder().task(row.task.as_str())?;
+    let caller: &Caller = writer.caller;
+    let order = Order::Reopen {
+        to: None,
+        reason: why.to_owned(),
+    };
+    let there = Writer::new(&workspace, caller);
+    there.orders().give(&task, &order, false).map(drop)
+}

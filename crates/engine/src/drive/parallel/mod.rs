@@ -1,0 +1,370 @@
+//! Many tasks side by side, each in a work tree of its own: `orch run --parallel` and `orch work`.
+//!
+//! Every task is driven by an `orch run` of its own, in a process of its own. This one makes the work trees, starts the
+//! processes, watches what they record, and joins the branches of tasks that are done with the base branch, one at a time.
+//! It keeps nothing that is not also in the work trees, so that it may end at any time; the next one goes on.
+
+mod free;
+mod landing;
+mod slot;
+mod task;
+
+pub use task::{ParallelTask, TaskStage};
+
+use super::StopFlag;
+use super::task_trees::remove;
+use super::trust::refuse_untrusted_setup;
+use crate::apply::Writer;
+use crate::drive::RunOptions;
+use crate::survey::{Error, TaskRef};
+use landing::{LandRequest, Landed, Landing};
+use orch_base::{Digest, TaskId, command};
+use orch_core::config::{BranchMerge, WorkTreeKind};
+use orch_fleet::worktrees::{TaskTree, TaskTrees};
+use orch_git::Store;
+use slot::Slot;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often processes are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// How often it is looked for tasks that have become free, by somebody else.
+const LOOK: Duration = Duration::from_secs(3);
+/// How often a task is sent back because its branch does not fit the base branch, by one process.
+const MOST_SENT_BACK: u32 = 2;
+
+/// What is worked on, and how.
+#[derive(Debug, Clone, Default)]
+pub struct ParallelOptions {
+    /// How many tasks are worked on at once at most.
+    pub most: usize,
+    /// The tasks; none stands for all.
+    pub tasks: Vec<TaskId>,
+    /// Only tasks in these phases are begun; none stands for all.
+    pub phases: Vec<String>,
+    /// Whether to wait for tasks that become free later, until stopped.
+    pub goes_on: bool,
+    /// What each run is like.
+    pub run: RunOptions,
+    /// The arguments of each `orch run`, after the task.
+    pub arguments: Vec<OsString>,
+}
+
+/// Works on many tasks.
+struct Parallel<'a> {
+    writer: &'a Writer<'a>,
+    store: &'a Store,
+    trees: TaskTrees<'a>,
+    /// The branch that work is merged into.
+    base: String,
+    options: &'a ParallelOptions,
+    tasks: Vec<ParallelTask>,
+    slots: Vec<Slot<'a>>,
+    landing: Option<Landing>,
+    /// The tasks that are done and wait to be joined with the base branch.
+    done: Vec<usize>,
+    /// Where the branch of a task was when its run ended: there is nothing new to do on it.
+    seen: BTreeMap<TaskId, Digest>,
+    sent_back: BTreeMap<TaskId, u32>,
+    looked: Option<Instant>,
+}
+
+/// Works on tasks until none is free, or until stopped. `report` is told several times a second how each task stands.
+/// Returns how each one stands in the end, and an error if the repository cannot be read, or nobody has trusted what prepares
+/// a work tree.
+pub fn run_parallel(
+    writer: &Writer<'_>,
+    options: &ParallelOptions,
+    stop: &StopFlag,
+    report: &mut dyn FnMut(&[ParallelTask]),
+) -> Result<Vec<ParallelTask>, Error> {
+    let reader = &writer.workspace.reader;
+    let store = reader.repository_or_refuse()?;
+    let config = reader.settings.config();
+    refuse_untrusted_setup(writer, options.run.trust)?;
+    let base = store
+        .work_trees()
+        .base_branch(config.git.base.as_deref(), config.git.protected.texts())?;
+    let mut parallel = Parallel {
+        writer,
+        store,
+        trees: TaskTrees::new(store, &config.worktrees),
+        base,
+        options,
+        tasks: Vec::new(),
+        slots: Vec::new(),
+        landing: None,
+        done: Vec::new(),
+        seen: BTreeMap::new(),
+        sent_back: BTreeMap::new(),
+        looked: None,
+    };
+    parallel.go(stop, report)?;
+    Ok(parallel.tasks)
+}
+
+impl Parallel<'_> {
+    fn go(
+        &mut self,
+        stop: &StopFlag,
+        report: &mut dyn FnMut(&[ParallelTask]),
+    ) -> Result<(), Error> {
+        let mut is_stopping = false;
+        loop {
+            let has_changed = self.look_after_slots()? | self.look_after_landing()?;
+            if stop.is_set() && !is_stopping {
+                is_stopping = true;
+                self.slots.iter().for_each(Slot::interrupt);
+                self.landing.iter().for_each(Landing::stop);
+            }
+            if !is_stopping {
+                self.land_next();
+                let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
+                if self.slots.len() < self.options.most && (has_changed || is_due) {
+                    self.fill()?;
+                    self.looked = Some(Instant::now());
+                }
+            }
+            report(&self.tasks);
+            let is_idle = self.slots.is_empty() && self.landing.is_none();
+            let is_over = is_stopping || (self.done.is_empty() && !self.options.goes_on);
+            if is_idle && is_over {
+                return Ok(());
+            }
+            sleep(TICK);
+        }
+    }
+
+    /// Begins tasks that are free, as long as there is room.
+    fn fill(&mut self) -> Result<(), Error> {
+        for found in self.free_tasks()? {
+            if self.slots.len() >= self.options.most {
+                break;
+            }
+            let index = self.row(&found)?;
+            if let Err(error) = self.begin(index, found) {
+                self.tasks[index].end(TaskStage::Failed, error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of a task, which is new if it has none.
+    fn row(&mut self, task: &TaskRef) -> Result<usize, Error> {
+        let known = self.tasks.iter().position(|row| row.task == task.id);
+        if let Some(index) = known {
+            return Ok(index);
+        }
+        let tree = self.trees.place(&task.id)?;
+        let name = task.id.as_str().replace('/', "+");
+        let common = self.store.layout().common_directory();
+        let log = common.join("orch/logs").join(format!("{name}.log"));
+        self.tasks
+            .push(ParallelTask::new(tree, log, self.writer.now()));
+        Ok(self.tasks.len() - 1)
+    }
+
+    /// Makes the work tree of a task, and starts what prepares it, or its run.
+    fn begin(&mut self, index: usize, task: TaskRef) -> Result<(), Error> {
+        let from = self.base_tip()?;
+        let claim = self.trees.claim(&task.id)?;
+        let is_new = claim.make(from)?;
+        let setup = if is_new {
+            self.writer
+                .workspace
+                .reader
+                .settings
+                .config()
+                .worktrees
+                .setup
+                .clone()
+        } else {
+            Vec::new()
+        };
+        let row = &mut self.tasks[index];
+        row.begin(self.writer.now());
+        let mut arguments: Vec<OsString> = vec!["run".into(), task.id.as_str().into()];
+        let parent = std::process::id();
+        arguments.push(format!("--parent={parent}").into());
+        // A clone is another repository, for which nobody has trusted anything. It has the same settings.
+        if self.trees.place(&task.id)?.kind == WorkTreeKind::Clone {
+            super::trust::refuse_any_untrusted(self.writer, self.options.run.trust)?;
+            arguments.push("--trust-once".into());
+        }
+        arguments.extend(self.options.arguments.iter().cloned());
+        let mut slot = Slot::open(index, task, claim, setup, arguments, row)?;
+        slot.go_on(row)?;
+        self.slots.push(slot);
+        Ok(())
+    }
+
+    /// Looks at all processes. Returns whether one has ended.
+    fn look_after_slots(&mut self) -> Result<bool, Error> {
+        let mut ended = Vec::new();
+        for (at, slot) in self.slots.iter_mut().enumerate() {
+            let row = &mut self.tasks[slot.index];
+            match slot.look(row, self.writer) {
+                Ok(None) => {}
+                Ok(Some(code)) => ended.push((at, code)),
+                Err(error) => {
+                    row.end(TaskStage::Failed, error.to_string());
+                    ended.push((at, None));
+                }
+            }
+        }
+        let has_ended = !ended.is_empty();
+        for (at, code) in ended.into_iter().rev() {
+            let slot = self.slots.remove(at);
+            if let Some(code) = code {
+                self.ended(&slot, code)?;
+            }
+        }
+        Ok(has_ended)
+    }
+
+    /// The run of a task has ended with this exit code.
+    fn ended(&mut self, slot: &Slot<'_>, code: i32) -> Result<(), Error> {
+        let row = &mut self.tasks[slot.index];
+        if row.kind == WorkTreeKind::Clone
+            && let Err(error) = self.store.work_trees().take_over(&row.tree, &row.branch)
+        {
+            row.end(TaskStage::Failed, error.to_string());
+            return Ok(());
+        }
+        row.take_in_end(code, slot.last_end(self.writer, row));
+        if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
+            self.seen.insert(row.task.clone(), tip);
+        }
+        if row.stage == TaskStage::Done {
+            self.done.push(slot.index);
+        }
+        Ok(())
+    }
+
+    /// Begins to join the branch of the next task that is done with the base branch.
+    fn land_next(&mut self) {
+        if self.landing.is_some() || self.done.is_empty() {
+            return;
+        }
+        let index = self.done.remove(0);
+        let row = &mut self.tasks[index];
+        let config = self.writer.workspace.reader.settings.config();
+        let merge = match config.worktrees.merge {
+            BranchMerge::None => {
+                let words = ["git", "merge", &row.branch];
+                row.end(
+                    TaskStage::Done,
+                    format!("its branch waits: {}", command(&words)),
+                );
+                return;
+            }
+            BranchMerge::Merge | BranchMerge::Rebase
+                if config.git.protected.matches(&self.base) =>
+            {
+                BranchMerge::Pr
+            }
+            merge => merge,
+        };
+        row.stage = TaskStage::Merging;
+        row.note = format!("into {}", self.base);
+        let request = LandRequest {
+            index,
+            task: row.task.clone(),
+            tree: row.tree.clone(),
+            branch: row.branch.clone(),
+            base: self.base.clone(),
+            merge,
+            log: row.log.clone(),
+            verifies: !config.verify.is_empty(),
+            trust: self.options.run.trust,
+        };
+        self.landing = Some(Landing::begin(request, self.writer));
+    }
+
+    /// Takes in what came of joining a branch. Returns whether something did.
+    fn look_after_landing(&mut self) -> Result<bool, Error> {
+        let Some(landing) = &mut self.landing else {
+            return Ok(false);
+        };
+        let Some((index, landed)) = landing.landed() else {
+            return Ok(false);
+        };
+        self.landing = None;
+        let task = self.tasks[index].task.clone();
+        if let Some(tip) = self.store.work_trees().tip(&self.tasks[index].branch)? {
+            self.seen.insert(task.clone(), tip);
+        }
+        match landed {
+            Ok(Landed::Joined(why)) => {
+                self.tasks[index].end(TaskStage::Merged, why);
+                self.remove_tree(index);
+            }
+            Ok(Landed::Pushed(where_to)) => {
+                self.tasks[index].end(TaskStage::Pushed, where_to);
+                self.remove_tree(index);
+            }
+            Ok(Landed::Later(why)) => self.tasks[index].end(TaskStage::Done, why),
+            Ok(Landed::Unfit(why)) => self.send_back(index, &why)?,
+            Err(error) => self.tasks[index].end(TaskStage::Done, error.to_string()),
+        }
+        Ok(true)
+    }
+
+    /// Removes the work tree of a task that is done, unless it has to stay.
+    fn remove_tree(&mut self, index: usize) {
+        let row = &mut self.tasks[index];
+        let tree = TaskTree {
+            task: row.task.clone(),
+            path: row.tree.clone(),
+            branch: row.branch.clone(),
+            kind: row.kind,
+        };
+        let stays = match remove(self.writer, &self.trees, &tree, &self.base) {
+            Ok(stays) => stays,
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(why) = stays {
+            row.note = format!("{}; its work tree stays: {why}", row.note);
+        }
+    }
+
+    /// Sends a task back whose branch does not fit the base branch, with the reason, if the caller may.
+    fn send_back(&mut self, index: usize, why: &str) -> Result<(), Error> {
+        let row = &mut self.tasks[index];
+        let times = self.sent_back.entry(row.task.clone()).or_default();
+        if *times >= MOST_SENT_BACK {
+            row.end(TaskStage::Conflict, why.to_owned());
+            return Ok(());
+        }
+        *times += 1;
+        match landing::reopen(self.writer, row, why) {
+            Ok(()) => {
+                row.end(TaskStage::SentBack, why.to_owned());
+                // It is free again.
+                self.seen.remove(&row.task);
+                if row.kind == WorkTreeKind::Clone {
+                    self.store.work_trees().take_over(&row.tree, &row.branch)?;
+                }
+            }
+            Err(error) => {
+                let words = [
+                    "orch",
+                    "-C",
+                    &row.tree.to_string_lossy(),
+                    "reopen",
+                    row.task.as_str(),
+                ];
+                let hint = command(&[words.as_slice(), &["--reason", "WHY"]].concat());
+                row.end(TaskStage::Conflict, format!("{why}; {error}; {hint}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn base_tip(&self) -> Result<Digest, Error> {
+        let tip = self.store.work_trees().tip(&self.base)?;
+        tip.ok_or_else(Error::moved)
+    }
+}
