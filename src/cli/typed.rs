@@ -65,7 +65,7 @@ pub const TYPED: &[CommandWord] = &[
         ],
     ),
     tells(
-        &["start", "begin", "work"],
+        &["start", "begin"],
         &[
             ("orch prompt TASK", "what to write"),
             ("orch run TASK", "let an agent do it"),

@@ -39,6 +39,7 @@ mod observed;
 mod odd;
 mod outputs;
 mod packaging;
+mod parallel;
 mod patches;
 mod people;
 mod prepared;

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 /// The words for how a task stands that is worked on beside others.
 #[cfg(test)]
-const STATES: [&str; 12] = [
+const STATES: [&str; 13] = [
     "preparing",
     "running",
     "done",
+    "unmerged",
     "merging",
     "merged",
     "pushed",
@@ -350,7 +351,8 @@ mod tests {
                     .all(|line| super::super::layout::columns_of(line) < width.max(40)),
                 "{width} {height}: {lines:#?}"
             );
-            assert!(lines[0].starts_with("t-0"), "{lines:#?}");
+            let is_tiny = height == 3;
+            assert!(is_tiny || lines[0].starts_with("t-0"), "{lines:#?}");
         }
     }
 

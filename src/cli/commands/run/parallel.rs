@@ -42,7 +42,7 @@ pub fn run(
         told.status("ending all runs; press Ctrl-C again to end them at once");
     });
     let reader = workspace.reader();
-    let mut shown = Shown::new(context, ui);
+    let mut shown = ParallelDisplay::new(context, ui);
     let ended = run_parallel(&writer, &options, &stop, &mut |tasks| {
         let lines: Vec<ParallelLine> = tasks
             .iter()
@@ -106,7 +106,7 @@ fn exit_of(report: &ParallelReport, goes_on: bool) -> ExitCode {
         ExitCode::Interrupted
     } else if has(&["failed", "conflict"]) {
         ExitCode::No
-    } else if report.tasks.is_empty() || has(&["waiting", "held", "stopped"]) {
+    } else if report.tasks.is_empty() || has(&["unmerged", "waiting", "held", "stopped"]) {
         ExitCode::Nothing
     } else {
         ExitCode::Fine
@@ -114,7 +114,7 @@ fn exit_of(report: &ParallelReport, goes_on: bool) -> ExitCode {
 }
 
 /// What a person sees of the tasks: on a terminal a picture that is renewed, otherwise a line for each change.
-struct Shown<'a> {
+struct ParallelDisplay<'a> {
     context: &'a Context,
     ui: &'a Ui,
     last: Vec<ParallelLine>,
@@ -123,7 +123,7 @@ struct Shown<'a> {
     drawn: Option<Instant>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ParallelDisplay<'a> {
     fn new(context: &'a Context, ui: &'a Ui) -> Self {
         Self {
             context,

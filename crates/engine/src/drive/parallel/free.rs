@@ -8,6 +8,7 @@ use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, TaskRef, Workspace};
 use orch_core::decide::Ending;
+use std::time::Instant;
 
 impl Parallel<'_> {
     /// The tasks that an agent can go on with and on which nothing works, in the order of the task list. Notes tasks that are
@@ -35,13 +36,14 @@ impl Parallel<'_> {
             }
             match self.end_of(&task, place) {
                 Ok(None) => {}
-                Ok(Some(Standing::Free)) => free.push(task),
-                Ok(Some(Standing::Done)) => {
+                Ok(Some(TaskChance::Free)) => free.push(task),
+                Ok(Some(TaskChance::Done(phase))) => {
                     if let Some(tip) = tip {
                         self.seen.insert(task.id.clone(), tip);
                         if !self.store.work_trees().is_contained(tip, base)? {
                             let index = self.row(&task)?;
                             self.tasks[index].end(TaskStage::Done, String::new());
+                            self.tasks[index].phase = phase;
                             self.done.push(index);
                         }
                     }
@@ -56,8 +58,13 @@ impl Parallel<'_> {
         Ok(free)
     }
 
-    /// Whether this process works on a task or its branch, or has tried to in vain before it had a branch.
+    /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
+    /// branch.
     fn is_in_work(&self, task: &TaskRef) -> bool {
+        let again = self.again.get(&task.id);
+        if again.is_some_and(|again| *again > Instant::now()) {
+            return true;
+        }
         let row = self.tasks.iter().position(|row| row.task == task.id);
         row.is_some_and(|index| {
             let row = &self.tasks[index];
@@ -93,11 +100,13 @@ impl Parallel<'_> {
 
     /// How a task stands in its place; `None` if there is nothing to do for an agent. Returns an error if it cannot be read,
     /// or a run would refuse to begin.
-    fn end_of(&self, task: &TaskRef, place: &Workspace) -> Result<Option<Standing>, Error> {
+    fn end_of(&self, task: &TaskRef, place: &Workspace) -> Result<Option<TaskChance>, Error> {
         let sight = place.look(task)?;
         let phase = sight.decision.phase.as_ref().map(ToString::to_string);
         let phases = &self.options.phases;
-        let is_left_out = phase.is_some_and(|phase| !phases.is_empty() && !phases.contains(&phase));
+        let is_left_out = phase
+            .as_ref()
+            .is_some_and(|phase| !phases.is_empty() && !phases.contains(phase));
         if sight.untracked {
             return Ok(None);
         }
@@ -107,10 +116,10 @@ impl Parallel<'_> {
             if is_left_out {
                 None
             } else {
-                Some(Standing::Free)
+                Some(TaskChance::Free)
             }
         } else if end.ending == Ending::Completed {
-            Some(Standing::Done)
+            Some(TaskChance::Done(phase))
         } else {
             None
         })
@@ -118,9 +127,9 @@ impl Parallel<'_> {
 }
 
 /// How a task stands that somebody can do something about.
-enum Standing {
+enum TaskChance {
     /// An agent can go on.
     Free,
-    /// It is done.
-    Done,
+    /// It is done, in this phase.
+    Done(Option<String>),
 }

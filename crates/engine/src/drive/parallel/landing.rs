@@ -40,7 +40,7 @@ pub(super) struct LandRequest {
 }
 
 /// What came of it.
-pub(super) enum Landed {
+pub(super) enum BranchOutcome {
     /// The base branch has it.
     Joined(String),
     /// The branch is pushed.
@@ -55,7 +55,7 @@ pub(super) enum Landed {
 pub(super) struct Landing {
     index: usize,
     stop: StopFlag,
-    thread: Option<JoinHandle<Result<Landed, Error>>>,
+    thread: Option<JoinHandle<Result<BranchOutcome, Error>>>,
 }
 
 impl Landing {
@@ -84,7 +84,7 @@ impl Landing {
     }
 
     /// The number of the row and what came of it, once that is known.
-    pub(super) fn landed(&mut self) -> Option<(usize, Result<Landed, Error>)> {
+    pub(super) fn landed(&mut self) -> Option<(usize, Result<BranchOutcome, Error>)> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         let landed = match thread.join() {
             Ok(landed) => landed,
@@ -94,17 +94,17 @@ impl Landing {
     }
 }
 
-fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed, Error> {
+fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchOutcome, Error> {
     if request.merge == BranchMerge::Pr {
         return push(store, request);
     }
     let git = store.work_trees();
     for _ in 0..TRIES {
         let (Some(base), Some(tip)) = (git.tip(&request.base)?, git.tip(&request.branch)?) else {
-            return Ok(Landed::Later("a branch is gone".to_owned()));
+            return Ok(BranchOutcome::Later("a branch is gone".to_owned()));
         };
         if git.is_contained(tip, base)? {
-            return Ok(Landed::Joined(format!("{} has it", request.base)));
+            return Ok(BranchOutcome::Joined(format!("{} has it", request.base)));
         }
         let joined = if request.merge == BranchMerge::Rebase {
             git.rebase(&request.tree, base)?
@@ -117,7 +117,9 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed,
         };
         let commit = match joined {
             Joined::Commit(commit) => commit,
-            Joined::Conflict(files) => return Ok(Landed::Unfit(conflict(&request.base, &files))),
+            Joined::Conflict(files) => {
+                return Ok(BranchOutcome::Unfit(conflict(&request.base, &files)));
+            }
         };
         let is_other_code = !store.history().is_ancestor(base, tip)?;
         if request.verifies
@@ -127,11 +129,11 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed,
             return Ok(landed);
         }
         if stop.is_set() {
-            return Ok(Landed::Later("stopped before the merge".to_owned()));
+            return Ok(BranchOutcome::Later("stopped before the merge".to_owned()));
         }
         match git.advance(&request.base, base, commit)? {
             BranchMoved::Moved => {
-                return Ok(Landed::Joined(format!(
+                return Ok(BranchOutcome::Joined(format!(
                     "{} is {:.9}",
                     request.base,
                     commit.to_string()
@@ -139,7 +141,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed,
             }
             BranchMoved::Overtaken => {}
             BranchMoved::CheckedOut(tree, what) => {
-                return Ok(Landed::Later(format!(
+                return Ok(BranchOutcome::Later(format!(
                     "{} is checked out in {} with uncommitted changes ({what}): {}",
                     request.base,
                     tree.display(),
@@ -148,7 +150,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<Landed,
             }
         }
     }
-    Ok(Landed::Later(format!(
+    Ok(BranchOutcome::Later(format!(
         "{} moved again and again",
         request.base
     )))
@@ -175,7 +177,7 @@ fn verify(
     request: &LandRequest,
     commit: Digest,
     stop: &StopFlag,
-) -> Result<Option<Landed>, Error> {
+) -> Result<Option<BranchOutcome>, Error> {
     let git = store.work_trees();
     let name = format!(
         "{}.merged",
@@ -196,14 +198,14 @@ fn verify(
     let log = request.log.display();
     Ok(match code? {
         Some(0) => None,
-        Some(1) => Some(Landed::Unfit(format!(
+        Some(1) => Some(BranchOutcome::Unfit(format!(
             "merged with {}, a verification fails ({log}): run `git merge {}` and mend it",
             request.base, request.base
         ))),
-        Some(code) => Some(Landed::Later(format!(
+        Some(code) => Some(BranchOutcome::Later(format!(
             "what the merge gives cannot be verified: `orch verify` ended with {code} ({log})"
         ))),
-        None => Some(Landed::Later("stopped before the merge".to_owned())),
+        None => Some(BranchOutcome::Later("stopped before the merge".to_owned())),
     })
 }
 
@@ -235,15 +237,15 @@ fn verify_in(
 }
 
 /// Pushes the branch of a task.
-fn push(store: &Store, request: &LandRequest) -> Result<Landed, Error> {
+fn push(store: &Store, request: &LandRequest) -> Result<BranchOutcome, Error> {
     let git = store.work_trees();
     let Some(remote) = git.remote()? else {
-        return Ok(Landed::Later(
+        return Ok(BranchOutcome::Later(
             "there is no remote to push its branch to".to_owned(),
         ));
     };
     let Some(tip) = git.tip(&request.branch)? else {
-        return Ok(Landed::Later("its branch is gone".to_owned()));
+        return Ok(BranchOutcome::Later("its branch is gone".to_owned()));
     };
     let upstream = Upstream {
         branch: format!("refs/heads/{}", request.branch),
@@ -254,13 +256,15 @@ fn push(store: &Store, request: &LandRequest) -> Result<Landed, Error> {
         PushOutcome::Pushed => {
             let described =
                 command(&["orch", "pr", request.task.as_str(), "--at", &request.branch]);
-            Landed::Pushed(format!(
+            BranchOutcome::Pushed(format!(
                 "{place}: open a pull request into {}; {described} describes it",
                 request.base
             ))
         }
-        PushOutcome::Overtaken(_) => Landed::Later(format!("{place} has other commits")),
-        PushOutcome::Refused(why) => Landed::Later(format!("{place} refuses the push: {why}")),
+        PushOutcome::Overtaken(_) => BranchOutcome::Later(format!("{place} has other commits")),
+        PushOutcome::Refused(why) => {
+            BranchOutcome::Later(format!("{place} refuses the push: {why}"))
+        }
     })
 }
 

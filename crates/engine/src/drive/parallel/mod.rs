@@ -17,12 +17,12 @@ use super::trust::refuse_untrusted_setup;
 use crate::apply::Writer;
 use crate::drive::RunOptions;
 use crate::survey::{Error, TaskRef};
-use landing::{LandRequest, Landed, Landing};
-use orch_base::{Digest, TaskId, command};
+use landing::{BranchOutcome, LandRequest, Landing};
+use orch_base::{Class, Digest, TaskId, command};
 use orch_core::config::{BranchMerge, WorkTreeKind};
 use orch_fleet::worktrees::{TaskTree, TaskTrees};
 use orch_git::Store;
-use slot::Slot;
+use slot::TaskSlot;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::thread::sleep;
@@ -32,6 +32,10 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(100);
 /// How often it is looked for tasks that have become free, by somebody else.
 const LOOK: Duration = Duration::from_secs(3);
+/// After how long a task is tried again that somebody else held.
+const AGAIN: Duration = Duration::from_secs(15);
+/// How long runs may take to end, if this process cannot go on.
+const WIND_UP: Duration = Duration::from_secs(30);
 /// How often a task is sent back because its branch does not fit the base branch, by one process.
 const MOST_SENT_BACK: u32 = 2;
 
@@ -61,13 +65,15 @@ struct Parallel<'a> {
     base: String,
     options: &'a ParallelOptions,
     tasks: Vec<ParallelTask>,
-    slots: Vec<Slot<'a>>,
+    slots: Vec<TaskSlot<'a>>,
     landing: Option<Landing>,
     /// The tasks that are done and wait to be joined with the base branch.
     done: Vec<usize>,
     /// Where the branch of a task was when its run ended: there is nothing new to do on it.
     seen: BTreeMap<TaskId, Digest>,
     sent_back: BTreeMap<TaskId, u32>,
+    /// When tasks are tried again that somebody else held.
+    again: BTreeMap<TaskId, Instant>,
     looked: Option<Instant>,
 }
 
@@ -99,9 +105,14 @@ pub fn run_parallel(
         done: Vec::new(),
         seen: BTreeMap::new(),
         sent_back: BTreeMap::new(),
+        again: BTreeMap::new(),
         looked: None,
     };
-    parallel.go(stop, report)?;
+    let gone = parallel.go(stop, report);
+    if gone.is_err() {
+        parallel.wind_up();
+    }
+    gone?;
     Ok(parallel.tasks)
 }
 
@@ -116,7 +127,7 @@ impl Parallel<'_> {
             let has_changed = self.look_after_slots()? | self.look_after_landing()?;
             if stop.is_set() && !is_stopping {
                 is_stopping = true;
-                self.slots.iter().for_each(Slot::interrupt);
+                self.slots.iter().for_each(TaskSlot::interrupt);
                 self.landing.iter().for_each(Landing::stop);
             }
             if !is_stopping {
@@ -137,9 +148,26 @@ impl Parallel<'_> {
         }
     }
 
+    /// Ends all runs by their own orderly stop, because this process cannot go on.
+    fn wind_up(&mut self) {
+        self.slots.iter().for_each(TaskSlot::interrupt);
+        let begun = Instant::now();
+        while !self.slots.is_empty() && begun.elapsed() < WIND_UP {
+            sleep(TICK);
+            if self.look_after_slots().is_err() {
+                return;
+            }
+        }
+    }
+
     /// Begins tasks that are free, as long as there is room.
     fn fill(&mut self) -> Result<(), Error> {
-        for found in self.free_tasks()? {
+        let free = match self.free_tasks() {
+            // A later look may find what it needs.
+            Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
+            free => free?,
+        };
+        for found in free {
             if self.slots.len() >= self.options.most {
                 break;
             }
@@ -194,7 +222,7 @@ impl Parallel<'_> {
             arguments.push("--trust-once".into());
         }
         arguments.extend(self.options.arguments.iter().cloned());
-        let mut slot = Slot::open(index, task, claim, setup, arguments, row)?;
+        let mut slot = TaskSlot::open(index, task, claim, setup, arguments, row)?;
         slot.go_on(row)?;
         self.slots.push(slot);
         Ok(())
@@ -225,7 +253,7 @@ impl Parallel<'_> {
     }
 
     /// The run of a task has ended with this exit code.
-    fn ended(&mut self, slot: &Slot<'_>, code: i32) -> Result<(), Error> {
+    fn ended(&mut self, slot: &TaskSlot<'_>, code: i32) -> Result<(), Error> {
         let row = &mut self.tasks[slot.index];
         if row.kind == WorkTreeKind::Clone
             && let Err(error) = self.store.work_trees().take_over(&row.tree, &row.branch)
@@ -234,7 +262,9 @@ impl Parallel<'_> {
             return Ok(());
         }
         row.take_in_end(code, slot.last_end(self.writer, row));
-        if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
+        if row.stage == TaskStage::Held && self.options.goes_on {
+            self.again.insert(row.task.clone(), Instant::now() + AGAIN);
+        } else if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
             self.seen.insert(row.task.clone(), tip);
         }
         if row.stage == TaskStage::Done {
@@ -297,17 +327,17 @@ impl Parallel<'_> {
             self.seen.insert(task.clone(), tip);
         }
         match landed {
-            Ok(Landed::Joined(why)) => {
+            Ok(BranchOutcome::Joined(why)) => {
                 self.tasks[index].end(TaskStage::Merged, why);
                 self.remove_tree(index);
             }
-            Ok(Landed::Pushed(where_to)) => {
+            Ok(BranchOutcome::Pushed(where_to)) => {
                 self.tasks[index].end(TaskStage::Pushed, where_to);
                 self.remove_tree(index);
             }
-            Ok(Landed::Later(why)) => self.tasks[index].end(TaskStage::Done, why),
-            Ok(Landed::Unfit(why)) => self.send_back(index, &why)?,
-            Err(error) => self.tasks[index].end(TaskStage::Done, error.to_string()),
+            Ok(BranchOutcome::Later(why)) => self.tasks[index].end(TaskStage::Unmerged, why),
+            Ok(BranchOutcome::Unfit(why)) => self.send_back(index, &why)?,
+            Err(error) => self.tasks[index].end(TaskStage::Unmerged, error.to_string()),
         }
         Ok(true)
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const READ: Duration = Duration::from_millis(300);
 
 /// The processes of a task.
-pub(super) struct Slot<'a> {
+pub(super) struct TaskSlot<'a> {
     /// The number of its row.
     pub index: usize,
     task: TaskRef,
@@ -39,7 +39,7 @@ pub(super) struct Slot<'a> {
     seen: u64,
 }
 
-impl<'a> Slot<'a> {
+impl<'a> TaskSlot<'a> {
     /// A slot in which nothing runs yet. Returns an error if the log cannot be written.
     pub(super) fn open(
         index: usize,

@@ -15,6 +15,8 @@ words! {
         Running = "running",
         /// It is done; its branch has the work.
         Done = "done",
+        /// It is done; its branch could not be joined with the base branch yet.
+        Unmerged = "unmerged",
         /// Its branch is joined with the base branch now.
         Merging = "merging",
         /// The base branch has its work.

@@ -1,0 +1,239 @@
+//! Many tasks side by side, each in a work tree of its own.
+
+use crate::harness::{World, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+
+/// A note, and a check of it.
+const WORKFLOW: &str = r#"# Pair
+
+```toml orch
+[workflow]
+title = "Pair"
+initial = "write"
+[artifact.note]
+path = "note.md"
+[artifact.check]
+path = "check.md"
+[phase.write]
+agent = "writer"
+produces = ["note"]
+[phase.check]
+agent = "checker"
+produces = ["check"]
+needs = ["note"]
+[phase.done]
+terminal = true
+[[rule]]
+id = "written"
+from = "write"
+when = "note.ready"
+to = "check"
+because = "the note is there"
+[[rule]]
+id = "checked"
+from = "check"
+when = "check.ready"
+to = "done"
+because = "it is checked"
+```
+"#;
+
+/// Writes the note and some code, then the check. `c` and `d` write the same file. Who was sent back merges the base branch.
+const EXECUTOR: &str = r#"
+cat > /dev/null
+test -e prepared || exit 9
+name=$ORCH_TASK
+if [ -e "$SLOW" ]; then
+    echo $$ > "$SLOW.$name"
+    sleep 60
+fi
+if [ ! -e tasks/$name/note.md ]; then
+    echo "$name" > tasks/$name/note.md
+    case $name in c|d) file=shared.txt;; *) file=$name.txt;; esac
+    echo "$name" > $file
+    git add $file
+    git commit -q -m "Code of $name"
+else
+    if ! git merge-base --is-ancestor main HEAD; then
+        git merge -q main 2>/dev/null || echo both > shared.txt
+        echo "$name" > mended.txt
+        git add shared.txt mended.txt 2>/dev/null || git add mended.txt
+        git commit -q -m "Merge main into $name"
+    fi
+    echo "$name $(git rev-parse HEAD)" > tasks/$name/check.md
+fi
+"#;
+
+/// A repository with these tasks, whose executor is the script.
+fn world(tasks: &[&str], more: &str) -> World {
+    let world = World::new();
+    world.write("system/workflows/pair.md", WORKFLOW);
+    world.write("system/agents/writer.md", "Write.\n");
+    world.write("system/agents/checker.md", "Check.\n");
+    world.write("executor.sh", EXECUTOR);
+    world.write(".gitignore", "prepared\n");
+    let toml = "[[root]]\npath = \"tasks/*\"\nworkflow = \"pair\"\n[executor.default]\ncommand = [\"sh\", \"executor.sh\"]\n[worktrees]\nmerge = \"merge\"\nsetup = [[\"sh\", \"-c\", \"echo > prepared\"]]\n";
+    world.write("orch.toml", format!("{toml}{more}"));
+    world.commit("Set up");
+    for task in tasks {
+        world.orch(&["new", task]).succeeds();
+    }
+    world
+}
+
+/// The names in the directory of the work trees.
+fn trees(world: &World) -> Vec<String> {
+    let entries = fs::read_dir(world.base().join("repo.orch"));
+    let names = entries.into_iter().flatten().flatten();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The work of `a` and `b` fits each of their branches and fails together; `c` and `d` change the same file.
+#[test]
+fn tasks_are_worked_on_side_by_side_and_merged_one_at_a_time() {
+    let verify = "[verify.tests]\ncommand = [\"sh\", \"test.sh\"]\n";
+    let world = world(&["a", "b", "c", "d"], verify);
+    world.write(
+        "test.sh",
+        "test ! -e a.txt || test ! -e b.txt || test -e mended.txt\n",
+    );
+    world.commit("Tests");
+    world.write("mine.txt", "mine\n");
+    let answer = world.orch_json(&["run", "--parallel", "2"]);
+    let states: Vec<(&str, &str)> = answer["tasks"]
+        .as_array()
+        .expect("tasks")
+        .iter()
+        .map(|task| {
+            let text = |key: &str| task[key].as_str().expect("a text");
+            (text("task"), text("state"))
+        })
+        .collect();
+    assert_eq!(
+        states,
+        [
+            ("a", "merged"),
+            ("b", "merged"),
+            ("c", "merged"),
+            ("d", "merged")
+        ],
+        "{answer:#}"
+    );
+    for task in ["a", "b", "c", "d"] {
+        assert_eq!(world.phase(task), "done");
+    }
+    assert_eq!(world.read("shared.txt"), "both\n");
+    let mut sent_back = String::new();
+    for task in ["a", "b", "c", "d"] {
+        sent_back += &world.orch(&["log", task]).succeeds().stdout;
+    }
+    assert!(
+        sent_back.contains("it conflicts with main in shared.txt"),
+        "{sent_back}"
+    );
+    assert!(
+        sent_back.contains("merged with main, a verification fails"),
+        "{sent_back}"
+    );
+    // Nothing of the person's was touched, and nothing is left.
+    assert_eq!(world.dirty(), "?? mine.txt\n");
+    assert_eq!(trees(&world), [""; 0]);
+    world
+        .orch(&["worktrees"])
+        .succeeds()
+        .says("no task has a work tree");
+    world.orch(&["audit"]).succeeds();
+    world
+        .orch(&["run", "--parallel", "2"])
+        .ends(3)
+        .says("no task is free");
+    // A branch that is checked out by a person fails alone.
+    world.orch(&["new", "e"]).succeeds();
+    world.orch(&["new", "f"]).succeeds();
+    world.git(&["worktree", "add", "-q", "-b", "task/e", "../mine"]);
+    world
+        .orch(&["run", "--parallel", "2"])
+        .ends(1)
+        .says("the branch task/e is checked out in")
+        .says("f  merged");
+}
+
+#[test]
+fn an_interrupt_ends_all_and_the_next_goes_on_and_nothing_is_lost() {
+    let world = world(&["a", "b"], "");
+    let slow = world.base().join("slow");
+    fs::write(&slow, "").expect("written");
+    let start = |arguments: &[&str]| {
+        let mut command = world.orch_command(arguments);
+        command.env("SLOW", &slow).env_remove("ORCH_NOW");
+        command.stdin(std::process::Stdio::null());
+        command.stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null());
+        command.spawn().expect("orch starts")
+    };
+    let working = ["../slow.a", "../slow.b"];
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let mut child = start(&["run", "--parallel", "2"]);
+        eventually("both work", || working.iter().all(|file| world.lives(file)));
+        kill_process(Pid::from_child(&child), signal).expect("it lives");
+        assert_eq!(child.wait().expect("it ends").code(), code);
+        eventually("nothing is left", || {
+            !working.iter().any(|file| world.lives(file))
+        });
+    }
+    fs::remove_file(&slow).expect("removed");
+    world
+        .orch(&["worktrees", "--clean"])
+        .succeeds()
+        .says("stays: the task is not done");
+    // Uncommitted work of a person keeps the base branch where it is.
+    world.write("executor.sh", format!("{EXECUTOR}# mine\n"));
+    world
+        .orch(&["run", "--parallel", "2"])
+        .ends(3)
+        .says("uncommitted changes (executor.sh)");
+    assert_eq!(world.dirty(), " M executor.sh\n");
+    world.git(&["checkout", "-q", "executor.sh"]);
+    fs::write(world.base().join("repo.orch/a/mine.txt"), "mine\n").expect("written");
+    world
+        .orch(&["run", "--parallel", "2"])
+        .succeeds()
+        .says("its work tree stays: mine.txt is not committed");
+    assert_eq!(trees(&world), ["a"]);
+    world
+        .orch(&["worktrees", "--clean"])
+        .succeeds()
+        .says("stays: mine.txt is not committed");
+    fs::remove_file(world.base().join("repo.orch/a/mine.txt")).expect("removed");
+    world
+        .orch(&["worktrees", "--clean"])
+        .succeeds()
+        .says("removed");
+    assert_eq!(trees(&world), [""; 0]);
+    // A work tree that was not prepared is made anew, and `orch work` waits for tasks.
+    let mut child = start(&["work"]);
+    world.write("../repo.orch/team+x/half", "made\n");
+    world.write(".git/orch/worktrees/team+x.unprepared", "");
+    let toml = world.read("orch.toml").replace("tasks/*", "tasks/**");
+    world.write("orch.toml", toml);
+    world.commit("Teams");
+    world.orch(&["new", "x"]).succeeds();
+    eventually("it is merged", || world.path("x.txt").exists());
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it lives");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    world.orch(&["new", "team/x"]).succeeds();
+    world.write(
+        "executor.sh",
+        EXECUTOR.replace("$name.txt", "$(basename $name).txt"),
+    );
+    world.commit("Names");
+    world
+        .orch(&["run", "--parallel", "1", "team/x"])
+        .succeeds()
+        .says("team/x  merged");
+}
