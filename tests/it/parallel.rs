@@ -55,10 +55,10 @@ if [ ! -e tasks/$name/note.md ]; then
     git add $file
     git commit -q -m "Code of $name"
 else
-    if ! git merge-base --is-ancestor main HEAD; then
+    if [ -e tasks/$name/check.md ]; then
         git merge -q main 2>/dev/null || echo both > shared.txt
-        echo "$name" > mended.txt
-        git add shared.txt mended.txt 2>/dev/null || git add mended.txt
+        echo "$name" > mended-$name.txt
+        git add '*.txt'
         git commit -q -m "Merge main into $name"
     fi
     echo "$name $(git rev-parse HEAD)" > tasks/$name/check.md
@@ -100,9 +100,12 @@ fn tasks_are_worked_on_side_by_side_and_merged_one_at_a_time() {
     let world = world(&["a", "b", "c", "d"], verify);
     world.write(
         "test.sh",
-        "test ! -e a.txt || test ! -e b.txt || test -e mended.txt\n",
+        "test ! -e a.txt || test ! -e b.txt || ls mended-*\n",
     );
     world.commit("Tests");
+    for task in ["a", "b", "c", "d"] {
+        world.git(&["branch", &format!("task/{task}")]);
+    }
     world.write("mine.txt", "mine\n");
     let answer = world.orch_json(&["run", "--parallel", "2"]);
     let states: Vec<(&str, &str)> = answer["tasks"]
@@ -236,4 +239,49 @@ fn an_interrupt_ends_all_and_the_next_goes_on_and_nothing_is_lost() {
         .orch(&["run", "--parallel", "1", "team/x"])
         .succeeds()
         .says("team/x  merged");
+}
+
+/// Clones have their own git directory, so what is trusted in the repository has to count there. The commits of the tasks end in
+/// one line, or on a remote if the base branch is protected.
+#[test]
+fn tasks_are_worked_on_in_clones_and_put_on_top_of_each_other() {
+    let world = world(&["a", "b"], "kind = \"clone\"\n");
+    let toml = world.read("orch.toml").replace("\"merge\"", "\"rebase\"");
+    world.write("orch.toml", &toml);
+    world.commit("Rebase");
+    let untrusting = |arguments: &[&str]| {
+        let mut command = world.orch_command(arguments);
+        command.env_remove("ORCH_TRUST_ONCE");
+        world.end(command.output().expect("orch runs"))
+    };
+    untrusting(&["run", "--parallel", "2"])
+        .ends(6)
+        .reports("nobody has trusted `sh -c 'echo > prepared'` of [worktrees] in orch.toml");
+    untrusting(&["trust"]).succeeds();
+    untrusting(&["run", "--parallel", "2"])
+        .succeeds()
+        .says("a  merged")
+        .says("b  merged");
+    assert_eq!(world.git(&["log", "--merges", "--format=%s"]), "");
+    assert_eq!(trees(&world), [""; 0]);
+    assert_eq!(world.dirty(), "");
+    world.git(&["init", "-q", "--bare", "../remote.git"]);
+    world.git(&["remote", "add", "origin", "../remote.git"]);
+    world.write(
+        "orch.toml",
+        format!("{toml}[git]\nprotected = [\"main\"]\n"),
+    );
+    world.write("tasks/c/brief.md", "c\n");
+    world.git(&["switch", "-q", "-c", "new"]);
+    world.orch(&["new", "c"]).succeeds();
+    world.commit("Protect");
+    world.git(&["branch", "-f", "main", "new"]);
+    world
+        .orch(&["run", "--parallel", "2"])
+        .succeeds()
+        .says("c  pushed")
+        .says("orch pr c --at task/c describes it");
+    let there = world.git(&["ls-remote", "origin"]);
+    assert!(there.contains("refs/heads/task/c"), "{there}");
+    assert_eq!(trees(&world), [""; 0]);
 }

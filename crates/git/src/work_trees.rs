@@ -331,7 +331,7 @@ impl WorkTrees<'_> {
         Ok(Joined::Commit(super::git::git_id(&commit)?))
     }
 
-    /// Puts the commits of the branch in a work tree on top of a commit. What is in conflict leaves the branch as it was.
+    /// Puts the commits of a work tree on top of a commit. A conflict leaves them as they were.
     /// Returns an error if git cannot do it.
     pub fn rebase(&self, path: &Path, base: Digest) -> Result<Joined, Error> {
         let base = base.to_string();

@@ -1,10 +1,8 @@
 //! Tasks that are worked on side by side, and their work trees.
 
-use super::layout::{
-    Cell, ago, counted, id_cell, one_line, paragraph, plain, shorten, styled, table,
-};
+use super::layout::{Cell, counted, id_cell, one_line, paragraph, plain, shorten, styled, table};
 use super::{Paint, Repository, Style};
-use orch_base::Timestamp;
+use orch_base::{Period, Timestamp};
 use serde::Serialize;
 
 /// The words for how a task stands that is worked on beside others.
@@ -151,7 +149,7 @@ impl ParallelLine {
     fn cells(&self, now: Timestamp) -> Vec<Cell> {
         let phase = self.phase.as_deref().map(one_line).unwrap_or_default();
         let time = if self.is_active() {
-            ago(self.since, now)
+            Period::from_seconds(now.seconds().abs_diff(self.since.seconds())).to_string()
         } else {
             String::new()
         };

@@ -185,27 +185,24 @@ pub(super) fn refuse_untrusted_setup(writer: &Writer<'_>, trusts_all: bool) -> R
         return Ok(());
     }
     let known = known(writer)?;
-    refuse_new(&known, setups(writer)?)
+    for one in setups(writer)? {
+        if !known.contains(&one.digest) {
+            let argv = one.command.unwrap_or_default();
+            return Err(untrusted(&configured(&argv, &one.name)));
+        }
+    }
+    Ok(())
 }
 
-/// Returns an error unless a person has trusted everything that `orch` may start here, or trusts everything now.
-pub(super) fn refuse_any_untrusted(writer: &Writer<'_>, trusts_all: bool) -> Result<(), Error> {
-    if trusts_all || writer.caller.trusts_once {
+/// Trusts in a clone of the repository what is trusted in the repository, and no more. Returns an error if the trust cannot be
+/// read or kept.
+pub(super) fn trust_clone(writer: &Writer<'_>, clone: &Path) -> Result<(), Error> {
+    let known = known(writer)?;
+    if known.is_empty() {
         return Ok(());
     }
-    let known = known(writer)?;
-    refuse_new(&known, subjects(writer)?)
-}
-
-/// Returns an error about the first of these that is not among the trusted digests.
-fn refuse_new(known: &BTreeSet<Digest>, found: Vec<Trustee>) -> Result<(), Error> {
-    match found.into_iter().find(|one| !known.contains(&one.digest)) {
-        None => Ok(()),
-        Some(new) => Err(untrusted(&match &new.command {
-            Some(argv) => configured(argv, &new.name),
-            None => new.name,
-        })),
-    }
+    let there = Workspace::open_to_look(clone, writer.workspace.environment.elsewhere())?;
+    keep(&Writer::new(&there, writer.caller), known.into_iter())
 }
 
 /// The commands that prepare a work tree.

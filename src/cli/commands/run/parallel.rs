@@ -1,9 +1,9 @@
 //! `orch run --parallel` and `orch work`: many tasks side by side, and how they stand.
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
-use orch_base::TaskId;
+use orch_base::{Error, TaskId};
 use orch_engine::drive::{ParallelOptions, RunOptions, StopFlag, run_parallel};
-use orch_engine::gather::{named, parallel_line};
+use orch_engine::gather::{free, named, parallel_line};
 use orch_engine::survey::Workspace;
 use orch_view::{ParallelForm, ParallelLine, ParallelReport, parallel_picture};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ pub fn run(
     });
     let reader = workspace.reader();
     let mut shown = ParallelDisplay::new(context, ui);
-    let ended = run_parallel(&writer, &options, &stop, &mut |tasks| {
+    let order = || free_order(workspace);
+    let ended = run_parallel(&writer, &options, &order, &stop, &mut |tasks| {
         let lines: Vec<ParallelLine> = tasks
             .iter()
             .map(|task| parallel_line(reader, task))
@@ -67,6 +68,15 @@ pub fn run(
         ui.answer(&report.text(ui.paint, ui.width))?;
     }
     Ok(exit_of(&report, options.goes_on))
+}
+
+/// The tasks in the order of `orch free`.
+fn free_order(workspace: &Workspace) -> Result<Vec<TaskId>, Error> {
+    let rows = free(workspace)?.list(workspace).0.tasks;
+    Ok(rows
+        .iter()
+        .filter_map(|row| TaskId::new(&row.task).ok())
+        .collect())
 }
 
 fn options(

@@ -34,6 +34,13 @@ impl Parallel<'_> {
             if self.is_driven(&task, place) {
                 continue;
             }
+            if let Some(holder) = holder(&task, place)? {
+                if !self.options.tasks.is_empty() {
+                    let index = self.row(&task)?;
+                    self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
+                }
+                continue;
+            }
             match self.end_of(&task, place) {
                 Ok(None) => {}
                 Ok(Some(TaskChance::Free)) => free.push(task),
@@ -124,6 +131,14 @@ impl Parallel<'_> {
             None
         })
     }
+}
+
+/// The name of whoever holds a task, unless it is the work tree of the task itself.
+pub(super) fn holder(task: &TaskRef, place: &Workspace) -> Result<Option<String>, Error> {
+    let is_there = place.reader.reads_work_dir();
+    let lease = place.reader.lease_of(&task.id)?;
+    let other = lease.filter(|lease| !is_there || !lease.is_own);
+    Ok(other.map(|other| other.lease.owner.name))
 }
 
 /// How a task stands that somebody can do something about.

@@ -9,12 +9,12 @@ use crate::drive::StopFlag;
 use crate::run::SideProcess;
 use crate::survey::{Caller, Error, Workspace};
 use orch_base::{Digest, TaskId, command};
-use orch_core::config::BranchMerge;
+use orch_core::config::{BranchMerge, WorkTreeKind};
 use orch_files::io_error;
-use orch_git::{BranchMoved, Joined, PushOutcome, Store, Upstream};
+use orch_git::{BranchMoved, Joined, PushOutcome, Store, Upstream, WorkTrees};
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub(super) struct LandRequest {
     pub index: usize,
     pub task: TaskId,
     pub tree: PathBuf,
+    pub kind: WorkTreeKind,
     pub branch: String,
     pub base: String,
     pub merge: BranchMerge,
@@ -106,8 +107,10 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         if git.is_contained(tip, base)? {
             return Ok(BranchOutcome::Joined(format!("{} has it", request.base)));
         }
+        let tree = MergeTree::of(git, request)?;
         let joined = if request.merge == BranchMerge::Rebase {
-            git.rebase(&request.tree, base)?
+            tree.show(tip)?;
+            git.rebase(&tree.path, base)?
         } else {
             let message = format!(
                 "Merge branch '{}'\n\nTask: {}\n",
@@ -118,16 +121,17 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         let commit = match joined {
             Joined::Commit(commit) => commit,
             Joined::Conflict(files) => {
-                return Ok(BranchOutcome::Unfit(conflict(&request.base, &files)));
+                return Ok(BranchOutcome::Unfit(request.conflict(&files)));
             }
         };
         let is_other_code = !store.history().is_ancestor(base, tip)?;
-        if request.verifies
-            && is_other_code
-            && let Some(landed) = verify(store, request, commit, stop)?
-        {
-            return Ok(landed);
+        if request.verifies && is_other_code {
+            tree.show(commit)?;
+            if let Some(outcome) = verify(&tree, request, stop)? {
+                return Ok(outcome);
+            }
         }
+        drop(tree);
         if stop.is_set() {
             return Ok(BranchOutcome::Later("stopped before the merge".to_owned()));
         }
@@ -156,51 +160,86 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
     )))
 }
 
-/// Why a branch cannot be merged.
-fn conflict(base: &str, files: &[String]) -> String {
-    let shown: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
-    let more = files.len().saturating_sub(shown.len());
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!(
-        "it conflicts with {base} in {}{more}: run `git merge {base}`, resolve the conflict and commit",
-        shown.join(", ")
-    )
+impl LandRequest {
+    /// Why the branch cannot be joined with the base branch.
+    fn conflict(&self, files: &[String]) -> String {
+        let shown: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
+        let more = files.len().saturating_sub(shown.len());
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        format!(
+            "it conflicts with {} in {}{more}: {}, resolve the conflict and commit",
+            self.base,
+            shown.join(", "),
+            self.how_to_merge()
+        )
+    }
+
+    /// How the base branch is merged in the work tree of the task.
+    fn how_to_merge(&self) -> String {
+        match self.kind {
+            WorkTreeKind::WorkTree => format!("run `git merge {}`", self.base),
+            WorkTreeKind::Clone => format!("run `git fetch` and `git merge origin/{}`", self.base),
+        }
+    }
 }
 
-/// Verifies a commit in a work tree of its own, by the verifications of the project. Returns `None` if all passed.
+/// A work tree in which branches are joined. Dropping it removes it.
+struct MergeTree<'s> {
+    git: WorkTrees<'s>,
+    path: PathBuf,
+}
+
+impl<'s> MergeTree<'s> {
+    /// The place of such a work tree, beside that of the task. Returns an error if what a killed process has left there
+    /// cannot be removed.
+    fn of(git: WorkTrees<'s>, request: &LandRequest) -> Result<Self, Error> {
+        let name = request.tree.file_name().unwrap_or_default();
+        let name = format!("{}.merged", name.to_string_lossy());
+        let path = request.tree.with_file_name(name);
+        git.prune()?;
+        if path.exists() {
+            git.remove(&path, true)?;
+        }
+        Ok(Self { git, path })
+    }
+
+    /// Makes it, unless it is there, with the files of a commit; what is there was left by a rebase, with the same files.
+    fn show(&self, commit: Digest) -> Result<(), Error> {
+        if self.path.exists() {
+            Ok(())
+        } else {
+            self.git.add_detached(&self.path, commit)
+        }
+    }
+}
+
+impl Drop for MergeTree<'_> {
+    fn drop(&mut self) {
+        if self.path.exists()
+            && let Err(error) = self.git.remove(&self.path, true)
+        {
+            tracing::warn!(error = error.logged(), "cannot remove a work tree");
+        }
+    }
+}
+
+/// Verifies what is in a work tree by the verifications of the project. Returns `None` if all passed.
 fn verify(
-    store: &Store,
+    tree: &MergeTree<'_>,
     request: &LandRequest,
-    commit: Digest,
     stop: &StopFlag,
 ) -> Result<Option<BranchOutcome>, Error> {
-    let git = store.work_trees();
-    let name = format!(
-        "{}.merged",
-        request
-            .tree
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-    );
-    let path = request.tree.with_file_name(name);
-    if path.exists() {
-        // A killed process has left it.
-        git.remove(&path, true)?;
-    }
-    git.add_detached(&path, commit)?;
-    let code = verify_in(&path, request, stop);
-    git.remove(&path, true)?;
     let log = request.log.display();
-    Ok(match code? {
+    Ok(match verify_in(&tree.path, request, stop)? {
         Some(0) => None,
         Some(1) => Some(BranchOutcome::Unfit(format!(
-            "merged with {}, a verification fails ({log}): run `git merge {}` and mend it",
-            request.base, request.base
+            "merged with {}, a verification fails ({log}): {} and mend it",
+            request.base,
+            request.how_to_merge()
         ))),
         Some(code) => Some(BranchOutcome::Later(format!(
             "what the merge gives cannot be verified: `orch verify` ended with {code} ({log})"
@@ -210,11 +249,7 @@ fn verify(
 }
 
 /// The exit code of `orch verify` in a work tree; `None` if it was stopped.
-fn verify_in(
-    path: &std::path::Path,
-    request: &LandRequest,
-    stop: &StopFlag,
-) -> Result<Option<i32>, Error> {
+fn verify_in(path: &Path, request: &LandRequest, stop: &StopFlag) -> Result<Option<i32>, Error> {
     let log = File::options().create(true).append(true).open(&request.log);
     let log = log.map_err(|source| io_error(&request.log, source))?;
     let mut arguments: Vec<OsString> = vec!["verify".into()];

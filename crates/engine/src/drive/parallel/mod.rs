@@ -13,7 +13,7 @@ pub use task::{ParallelTask, TaskStage};
 
 use super::StopFlag;
 use super::task_trees::remove;
-use super::trust::refuse_untrusted_setup;
+use super::trust::{refuse_untrusted_setup, trust_clone};
 use crate::apply::Writer;
 use crate::drive::RunOptions;
 use crate::survey::{Error, TaskRef};
@@ -64,6 +64,7 @@ struct Parallel<'a> {
     /// The branch that work is merged into.
     base: String,
     options: &'a ParallelOptions,
+    order: &'a dyn Fn() -> Result<Vec<TaskId>, Error>,
     tasks: Vec<ParallelTask>,
     slots: Vec<TaskSlot<'a>>,
     landing: Option<Landing>,
@@ -77,12 +78,13 @@ struct Parallel<'a> {
     looked: Option<Instant>,
 }
 
-/// Works on tasks until none is free, or until stopped. `report` is told several times a second how each task stands.
+/// Works on tasks until none is free, or until stopped. `order` says which tasks come first. `report` is told several times a second how each task stands.
 /// Returns how each one stands in the end, and an error if the repository cannot be read, or nobody has trusted what prepares
 /// a work tree.
 pub fn run_parallel(
     writer: &Writer<'_>,
     options: &ParallelOptions,
+    order: &dyn Fn() -> Result<Vec<TaskId>, Error>,
     stop: &StopFlag,
     report: &mut dyn FnMut(&[ParallelTask]),
 ) -> Result<Vec<ParallelTask>, Error> {
@@ -99,6 +101,7 @@ pub fn run_parallel(
         trees: TaskTrees::new(store, &config.worktrees),
         base,
         options,
+        order,
         tasks: Vec::new(),
         slots: Vec::new(),
         landing: None,
@@ -167,6 +170,14 @@ impl Parallel<'_> {
             Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
             free => free?,
         };
+        let room = self.options.most.saturating_sub(self.slots.len());
+        let mut free = free;
+        if free.len() > room {
+            let first = (self.order)()?;
+            let place = |task: &TaskRef| first.iter().position(|id| *id == task.id);
+            // What the order does not name comes last.
+            free.sort_by_key(|task| place(task).unwrap_or(usize::MAX));
+        }
         for found in free {
             if self.slots.len() >= self.options.most {
                 break;
@@ -216,10 +227,8 @@ impl Parallel<'_> {
         let mut arguments: Vec<OsString> = vec!["run".into(), task.id.as_str().into()];
         let parent = std::process::id();
         arguments.push(format!("--parent={parent}").into());
-        // A clone is another repository, for which nobody has trusted anything. It has the same settings.
-        if self.trees.place(&task.id)?.kind == WorkTreeKind::Clone {
-            super::trust::refuse_any_untrusted(self.writer, self.options.run.trust)?;
-            arguments.push("--trust-once".into());
+        if claim.tree().kind == WorkTreeKind::Clone {
+            trust_clone(self.writer, &claim.tree().path)?;
         }
         arguments.extend(self.options.arguments.iter().cloned());
         let mut slot = TaskSlot::open(index, task, claim, setup, arguments, row)?;
@@ -262,6 +271,11 @@ impl Parallel<'_> {
             return Ok(());
         }
         row.take_in_end(code, slot.last_end(self.writer, row));
+        if row.stage == TaskStage::Failed
+            && let Some(holder) = slot.holder(self.writer, row)
+        {
+            row.end(TaskStage::Held, format!("{holder} holds it"));
+        }
         if row.stage == TaskStage::Held && self.options.goes_on {
             self.again.insert(row.task.clone(), Instant::now() + AGAIN);
         } else if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
@@ -303,6 +317,7 @@ impl Parallel<'_> {
             index,
             task: row.task.clone(),
             tree: row.tree.clone(),
+            kind: row.kind,
             branch: row.branch.clone(),
             base: self.base.clone(),
             merge,

@@ -1,5 +1,6 @@
 //! One of the places in which tasks are worked on at once: the processes of one task, one after the other.
 
+use super::free::holder;
 use super::task::{ParallelTask, TaskStage};
 use crate::apply::Writer;
 use crate::drive::{RunEnd, last_end};
@@ -159,6 +160,13 @@ impl<'a> TaskSlot<'a> {
             self.seen = size;
             row.phase = sight.decision.phase.as_ref().map(ToString::to_string);
         }
+    }
+
+    /// Who else holds the task; `None` if nobody does, or that cannot be read.
+    pub(super) fn holder(&self, writer: &Writer<'_>, row: &ParallelTask) -> Option<String> {
+        let environment = writer.workspace.environment.elsewhere();
+        let workspace = Workspace::open_to_look(&row.tree, environment).ok()?;
+        holder(&self.task, &workspace).ok()?
     }
 
     /// How the run has ended, by its record; `None` if there is none.
