@@ -175,7 +175,7 @@ fn answer(
     around: Option<&TaskRef>,
 ) -> Result<Answer, Failure> {
     let named = around.is_some() || !args.tasks.is_empty();
-    let (mut tasks, misnamed) = match around {
+    let (tasks, misnamed) = match around {
         Some(task) => (vec![task.clone()], Vec::new()),
         None => gather::named_or_all(workspace, &args.tasks)?,
     };
@@ -189,11 +189,8 @@ fn answer(
         Some(Whom::Agent) if !named => Some(gather::free(workspace)?),
         _ => None,
     };
-    if let Some(free) = &free {
-        // In the order in which they are to be taken; what another holds is left out.
-        tasks = free.work().into_iter().cloned().collect();
-    }
     let chosen = match limit.filter(|limit| tasks.len() > *limit) {
+        limit if let Some(free) = &free => MostUrgent::of_free(free, limit),
         Some(limit) => MostUrgent::of(workspace, &tasks, limit, is_wanted),
         None => MostUrgent {
             tasks: tasks.clone(),
@@ -230,7 +227,9 @@ fn answer(
     // The finding about a task that is shown is with its suggestion.
     let own: Vec<Diagnostic> = answers.iter().filter_map(|(.., own)| own.clone()).collect();
     let mut wanted: Vec<_> = answers.into_iter().filter_map(|(one, ..)| one).collect();
-    wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    if free.is_none() {
+        wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    }
     let suggestions = wanted
         .into_iter()
         .map(|(_, suggestion)| suggestion)
@@ -272,6 +271,19 @@ struct MostUrgent {
 }
 
 impl MostUrgent {
+    /// The tasks to work on, in the order in which they are to be taken; what another holds is left out.
+    fn of_free(free: &gather::Free, limit: Option<usize>) -> Self {
+        let mut tasks: Vec<TaskRef> = free.work().into_iter().cloned().collect();
+        let omitted = tasks.len().saturating_sub(limit.unwrap_or(usize::MAX));
+        tasks.truncate(tasks.len() - omitted);
+        Self {
+            tasks,
+            omitted,
+            done: free.done,
+            problems: free.problems.clone(),
+        }
+    }
+
     /// The most urgent tasks by their status, which may be known from earlier looks.
     fn of(
         workspace: &Workspace,

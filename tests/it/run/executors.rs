@@ -210,8 +210,8 @@ fn history_keeps_when_an_action_started_who_performed_it_and_what_it_wrote() {
     assert!(last.contains("\"kind\":\"end\""), "{last}");
     let body = format!("{{{}", &last[last.find("\"v\"").expect("an event")..]);
     let body = body.replace(
-        ",\"workflow\":",
-        ",\"performance\":{\"executor\":\"rm\"},\"workflow\":",
+        ",\"generation\":",
+        ",\"performance\":{\"executor\":\"rm\"},\"generation\":",
     );
     let id = orch_base::Digest::of_blob(body.as_bytes());
     task.world.write(

@@ -60,6 +60,8 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
         })
         .collect();
     let expected = [
+        // The run has taken the task.
+        "planning",
         "plan_review",
         "codegen",
         "review",

@@ -36,6 +36,8 @@ pub struct Free {
     own: Vec<TaskRef>,
     graph: RelationGraph,
     held: usize,
+    /// The number of tasks that are finished.
+    pub done: usize,
     /// What is wrong with tasks and places.
     pub problems: Vec<Diagnostic>,
 }
@@ -119,6 +121,11 @@ impl Free {
         });
         let graph = RelationGraph::new(in_graph);
         let mut candidates = candidates;
+        let is_done = |candidate: &&Candidate| {
+            let is_archived = |task: &TaskRef| task.id.is_archived();
+            candidate.status.is_done() && !candidate.here.as_ref().is_some_and(is_archived)
+        };
+        let done = candidates.iter().filter(is_done).count();
         candidates.retain(|candidate| is_work(&candidate.status, &graph));
         let is_held = |candidate: &mut Candidate| candidate.status.task.held.is_some();
         let taken: Vec<Candidate> = candidates.extract_if(.., is_held).collect();
@@ -142,6 +149,7 @@ impl Free {
             own,
             graph,
             held,
+            done,
             problems,
         }
     }
