@@ -5,8 +5,8 @@
 //! promise, or the model would not notice it in the program either.
 
 use orch_base::{Error, TaskId, Timestamp};
-use orch_core::lease::{Lease, LeaseAge, Owner, SeenLease};
-use orch_fleet::leases::{Kept, LeaseTerms, Leases, Taken};
+use orch_core::lease::{Lease, LeaseAge, LeaseOwner, SeenLease};
+use orch_fleet::leases::{KeptLease, LeaseTerms, Leases, TakeOutcome};
 use orch_fleet::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 use std::time::Duration;
@@ -262,8 +262,8 @@ fn task() -> TaskId {
     TaskId::new("t").expect("valid")
 }
 
-fn owner(number: usize) -> Owner {
-    Owner {
+fn owner(number: usize) -> LeaseOwner {
+    LeaseOwner {
         name: String::new(),
         token: number.to_string(),
     }
@@ -344,8 +344,8 @@ impl Fleet {
         };
         let taken = Leases::new(&mut store, owner(number)).take(&task(), recorded, &terms(), false);
         match taken {
-            Ok(Taken::Held { lease, .. }) => world.believe(number, Some(&lease)),
-            Ok(Taken::Refused(_)) => world.believe(number, None),
+            Ok(TakeOutcome::Held { lease, .. }) => world.believe(number, Some(&lease)),
+            Ok(TakeOutcome::Refused(_)) => world.believe(number, None),
             // Nothing is known: the owner believes what it believed before.
             Err(_) => {}
         }
@@ -459,7 +459,7 @@ impl Model for Fleet {
                     leases.keep(&task(), recorded, &terms())
                 });
                 match kept {
-                    Ok(Kept::Own(lease)) => next.believe(owner, Some(&lease)),
+                    Ok(KeptLease::Own(lease)) => next.believe(owner, Some(&lease)),
                     Ok(_) => next.believe(owner, None),
                     Err(_) => {}
                 }
@@ -508,7 +508,7 @@ impl Model for Fleet {
                     let taken = fleet.call(&mut later, owner, |leases, recorded| {
                         leases.take(&task(), recorded, &terms(), false)
                     });
-                    matches!(taken, Ok(Taken::Held { .. }))
+                    matches!(taken, Ok(TakeOutcome::Held { .. }))
                 })
             }),
             Property::sometimes(TAKEN_OVER, |_, world: &World| {

@@ -6,7 +6,7 @@ use super::Parallel;
 use super::task::TaskStage;
 use crate::apply::Writer;
 use crate::drive::foresee_run;
-use crate::survey::{Error, TaskRef, Workspace};
+use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
 use orch_core::decide::Ending;
 use std::time::Instant;
 
@@ -136,7 +136,7 @@ impl Parallel<'_> {
 /// The name of whoever holds a task, unless it is the work tree of the task itself.
 pub(super) fn holder(task: &TaskRef, place: &Workspace) -> Result<Option<String>, Error> {
     let is_there = place.reader.reads_work_dir();
-    let lease = place.reader.lease_of(&task.id)?;
+    let lease = HeldTasks::of(&place.reader).lease_of(&task.id)?;
     let other = lease.filter(|lease| !is_there || !lease.is_own);
     Ok(other.map(|other| other.lease.owner.name))
 }
