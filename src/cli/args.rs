@@ -10,9 +10,10 @@ use super::commands::repl;
 use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
-    explain, free, generate, hook, init, log, man, merge_driver, new, next, pause, pr, prompt,
-    recover, reject, release, rename, reopen, resolve, resume, review, rollback, run, runs, schema,
-    show, status, stop, suggest, take, trust, undo, verify, watch, work, workflow, worktrees,
+    explain, free, generate, graph, hook, init, log, man, merge_driver, new, next, pause, pr,
+    prompt, recover, reject, relate, release, rename, reopen, resolve, resume, review, rollback,
+    run, runs, schema, show, status, stop, suggest, take, trust, undo, verify, watch, work,
+    workflow, worktrees,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -83,6 +84,7 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     #[cfg(feature = "board")]
     Board(board::BoardArgs),
+    Graph(graph::GraphArgs),
     Log(log::LogArgs),
     Diff(diff::DiffArgs),
     Pr(pr::PrArgs),
@@ -94,6 +96,7 @@ pub enum Command {
     Schema(schema::SchemaArgs),
     Next(next::NextArgs),
     Verify(verify::VerifyArgs),
+    Relate(relate::RelateArgs),
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Check(check::CheckArgs),
@@ -175,6 +178,7 @@ impl Command {
             Self::Rollback(args) => args.locks,
             Self::Reopen(args) => args.locks,
             Self::Undo(args) => args.locks,
+            Self::Relate(args) => args.locks,
             Self::Rename(args) => args.locks,
             Self::Archive(args) => args.locks,
             Self::Take(args) => args.locks,

@@ -47,6 +47,7 @@ mod protocol;
 mod pull_requests;
 mod readme;
 mod reftable;
+mod relations;
 mod renamed;
 #[cfg(feature = "repl")]
 mod repl;

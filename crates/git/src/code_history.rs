@@ -266,6 +266,15 @@ impl<'s> CodeParts<'s> {
     }
 }
 
+/// The branch against which the work of others is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseBranch {
+    /// Its name, as `git merge` takes it: `main`, or `origin/main`.
+    pub name: String,
+    /// The commit at which it is.
+    pub tip: Digest,
+}
+
 impl Refs<'_> {
     /// The commit at which the base branch is: the one that the settings name, or else that of the remote's HEAD, the first
     /// protected one, or the remote's `main` or `master`. What the remote has comes before a branch of this clone, which
@@ -275,6 +284,16 @@ impl Refs<'_> {
         named: Option<&str>,
         protected: &[String],
     ) -> Result<Option<Digest>, Error> {
+        let base = self.base_branch(named, protected)?;
+        Ok(base.map(|base| base.tip))
+    }
+
+    /// The base branch, found as [`Self::base_tip`] does. Returns an error if git cannot read a reference.
+    pub fn base_branch(
+        &self,
+        named: Option<&str>,
+        protected: &[String],
+    ) -> Result<Option<BaseBranch>, Error> {
         let remotes = self.objects.repo.remotes().map_err(libgit2)?;
         let names: Vec<&str> = remotes
             .iter_bytes()
@@ -305,7 +324,10 @@ impl Refs<'_> {
         // A pattern is no name.
         for name in places.iter().filter(|name| Reference::is_valid_name(name)) {
             if let Some(tip) = self.target(name)? {
-                return Ok(Some(tip));
+                let full = name.strip_prefix("refs/").unwrap_or(name);
+                let short = full.split_once('/').map_or(full, |(_, short)| short);
+                let name = short.to_owned();
+                return Ok(Some(BaseBranch { name, tip }));
             }
         }
         Ok(None)

@@ -7,8 +7,8 @@ use orch_base::{
     TaskPlace,
 };
 use orch_core::decide::{
-    CodeFacts, Facts, FileFact, Inputs, OwnFile, RecordVersion, ResultFile, VerifiedFact,
-    named_pattern,
+    CodeFacts, Facts, FileFact, Inputs, OtherTasks, OwnFile, RecordVersion, ResultFile,
+    VerifiedFact, named_pattern,
 };
 use orch_core::record::{STATE_FILE, TRANSCRIPT_FILE};
 use orch_core::verification::{RULES, result_of};
@@ -142,6 +142,7 @@ pub fn observe(
             missing: Vec::new(),
             verified: BTreeMap::new(),
             own_file: OwnFile::AsRecorded,
+            others: OtherTasks::default(),
         },
         state: None,
         log: ObservedLog::Missing,

@@ -2,6 +2,7 @@
 
 use crate::{locate, read};
 use orch_base::{Code, Diagnostic, Place, RepoPath, words};
+use orch_core::decide::Priority;
 use orch_core::workflow::Format;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -22,6 +23,11 @@ const ENDED: [&str; 6] = [
     "canceled",
     "tombstone",
 ];
+
+/// The kind of a dependency of beads on what has to be done before.
+const BLOCKS: &str = "blocks";
+/// The kind of a dependency of beads on what it is a part of.
+const PARENT: &str = "parent-child";
 
 words! {
     /// The program that a task list comes from.
@@ -55,6 +61,14 @@ pub struct ListEntry {
     pub title: String,
     /// What is wanted, in Markdown; `None` if the list says no more than the title.
     pub brief: Option<String>,
+    /// The entries that have to be done before, by what the program calls them.
+    pub after: Vec<String>,
+    /// The entry of which it is a part.
+    pub parent: Option<String>,
+    /// How urgent it is.
+    pub priority: Option<Priority>,
+    /// Who is to do it.
+    pub assignee: Option<String>,
     /// Why it is no task to create; `None` if it is one.
     pub left_out: Option<String>,
 }
@@ -220,21 +234,23 @@ impl ListText<'_> {
             parts.text(Some("Test strategy"), text_of(task, "testStrategy"));
             parts.list("Subtasks", subtasks(task));
             let dependencies = task.get("dependencies").and_then(Value::as_array);
-            parts.list(
-                "Depends on",
-                dependencies
-                    .into_iter()
-                    .flatten()
-                    .filter_map(word)
-                    .collect(),
-            );
+            let needed: Vec<String> = dependencies
+                .into_iter()
+                .flatten()
+                .filter_map(word)
+                .collect();
+            parts.list("Depends on", needed.clone());
             let is_first = tag == FIRST_TAG;
+            let source = |id: &String| match is_first {
+                true => id.clone(),
+                false => format!("{tag}/{id}"),
+            };
             entries.push(ListEntry {
-                source: if is_first {
-                    id.clone()
-                } else {
-                    format!("{tag}/{id}")
-                },
+                source: source(&id),
+                after: needed.iter().map(source).collect(),
+                parent: None,
+                priority: text_of(task, "priority").and_then(named_priority),
+                assignee: assignee(task),
                 name: if is_first {
                     format!("task-{id}")
                 } else {
@@ -263,6 +279,10 @@ impl ListText<'_> {
                     title: name.clone(),
                     name,
                     brief: None,
+                    after: Vec::new(),
+                    parent: None,
+                    priority: None,
+                    assignee: None,
                     left_out: Some(format!("it is no issue: its `_type` is `{kind}`")),
                 });
                 continue;
@@ -279,11 +299,26 @@ impl ListText<'_> {
             );
             parts.text(Some("Notes"), text_of(issue, "notes"));
             let dependencies = issue.get("dependencies").and_then(Value::as_array);
-            let needed = |one: &Value| one.get("depends_on_id").and_then(word);
-            let needed = dependencies.into_iter().flatten().filter_map(needed);
+            let dependencies: Vec<(String, &str)> = dependencies
+                .into_iter()
+                .flatten()
+                .filter_map(|one| {
+                    let kind = text_of(one, "type").unwrap_or(BLOCKS);
+                    Some((one.get("depends_on_id").and_then(word)?, kind))
+                })
+                .collect();
+            let needed = dependencies.iter().map(|(id, _)| id.clone());
             parts.list("Depends on", needed.collect());
+            let of_kind = |wanted: &str| {
+                let found = dependencies.iter().filter(|(_, kind)| *kind == wanted);
+                found.map(|(id, _)| id.clone()).collect::<Vec<String>>()
+            };
             entries.push(ListEntry {
                 source: id.clone(),
+                after: of_kind(BLOCKS),
+                parent: of_kind(PARENT).into_iter().next(),
+                priority: issue.get("priority").and_then(numbered_priority),
+                assignee: assignee(issue),
                 name: id,
                 brief: parts.under(&title),
                 title,
@@ -310,6 +345,10 @@ fn stories(data: &Value) -> Vec<ListEntry> {
             name: key.clone(),
             title: story_title(key),
             brief: None,
+            after: Vec::new(),
+            parent: epic_of(key),
+            priority: None,
+            assignee: None,
             left_out,
         });
     }
@@ -325,6 +364,38 @@ fn story_title(key: &str) -> String {
         }
         _ => key.to_owned(),
     }
+}
+
+/// `epic-1` of `1-2-user-login`.
+fn epic_of(story: &str) -> Option<String> {
+    let (epic, _) = story.split_once('-')?;
+    let is_number = !epic.is_empty() && epic.bytes().all(|letter| letter.is_ascii_digit());
+    is_number.then(|| format!("epic-{epic}"))
+}
+
+/// A priority in words.
+fn named_priority(text: &str) -> Option<Priority> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "critical" | "urgent" => Some(Priority::Urgent),
+        "high" => Some(Priority::High),
+        "medium" | "normal" => Some(Priority::Normal),
+        "low" => Some(Priority::Low),
+        _ => None,
+    }
+}
+
+/// A priority of beads, from 0 to 4.
+fn numbered_priority(value: &Value) -> Option<Priority> {
+    match value.as_u64()? {
+        0 => Some(Priority::Urgent),
+        1 => Some(Priority::High),
+        2 => Some(Priority::Normal),
+        _ => Some(Priority::Low),
+    }
+}
+
+fn assignee(entry: &Value) -> Option<String> {
+    entry.get("assignee").and_then(word)
 }
 
 fn ended(entry: &Value) -> Option<String> {
@@ -542,6 +613,53 @@ mod tests {
         ] {
             let list = listed(text).expect(text);
             assert_eq!(list.entries[0].brief.as_deref(), brief, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_list_says_of_relations_is_read() {
+        type Row<'r> = (
+            &'r str,
+            &'r [&'r str],
+            Option<&'r str>,
+            Option<Priority>,
+            Option<&'r str>,
+        );
+        let cases: [(&str, &[Row<'_>]); 3] = [
+            (
+                "{\"new ui\": {\"tasks\": [{\"id\": 1, \"title\": \"A\", \"priority\": \"medium\"}, \
+                 {\"id\": 2, \"title\": \"B\", \"dependencies\": [1], \"priority\": \"high\"}]}}",
+                &[
+                    ("new ui/1", &[], None, Some(Priority::Normal), None),
+                    ("new ui/2", &["new ui/1"], None, Some(Priority::High), None),
+                ],
+            ),
+            (
+                "development_status:\n  epic-1: backlog\n  1-1-x: backlog\n",
+                &[
+                    ("epic-1", &[], None, None, None),
+                    ("1-1-x", &[], Some("epic-1"), None, None),
+                ],
+            ),
+            (
+                "{\"id\": \"b\", \"title\": \"A\", \"priority\": 0, \"assignee\": \"eva\", \"dependencies\": [\
+                 {\"depends_on_id\": \"c\", \"type\": \"blocks\"}, {\"depends_on_id\": \"e\", \"type\": \"parent-child\"}, \
+                 {\"depends_on_id\": \"r\", \"type\": \"related\"}]}",
+                &[("b", &["c"], Some("e"), Some(Priority::Urgent), Some("eva"))],
+            ),
+        ];
+        for (text, rows) in cases {
+            let list = listed(text).expect(text);
+            for (entry, (source, after, parent, priority, assignee)) in
+                list.entries.iter().zip(rows)
+            {
+                assert_eq!(entry.source, *source, "{text}");
+                assert_eq!(entry.after, *after, "{text}");
+                assert_eq!(entry.parent.as_deref(), *parent, "{text}");
+                assert_eq!(entry.priority, *priority, "{text}");
+                assert_eq!(entry.assignee.as_deref(), *assignee, "{text}");
+            }
+            assert_eq!(list.entries.len(), rows.len(), "{text}");
         }
     }
 

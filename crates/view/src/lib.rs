@@ -36,6 +36,7 @@ mod prompt;
 mod pull_request;
 mod question;
 mod rank;
+mod relations;
 mod resolution;
 mod run;
 #[cfg(test)]
@@ -93,6 +94,7 @@ pub use prompt::{SchemaForm, prompt};
 pub use pull_request::{DescribedTask, GITHUB_CHARACTERS, PullRequest, PullRequestText};
 pub use question::question;
 pub use rank::{TaskRank, sort};
+pub use relations::{GraphLabel, GraphNode, RelationsView, TaskGraph};
 pub use resolution::{Resolution, Resolutions};
 pub use run::{ControlReport, RunLine, RunReport, Runs};
 pub use sheet::{

@@ -271,8 +271,8 @@ impl Status {
             line.push_str(&way_text(&only.way, 6, paint, form.width));
         }
         let mut lines = lines.into_iter();
-        for (owner, tasks) in &groups {
-            let heading = format!("{}: {}", heading(*owner, form.has_agents), tasks.len());
+        for (group, tasks) in &groups {
+            let heading = format!("{}: {}", group.heading(form.has_agents), tasks.len());
             let heading = paint.paint(Style::Strong, &shorten(&heading, form.width));
             out.push_str(&format!("{blank}{heading}\n"));
             out.extend(lines.by_ref().take(tasks.len()));
@@ -284,9 +284,9 @@ impl Status {
         out + &findings
     }
 
-    /// The tasks by who must act: people first, then `orch`, agents and processes; the finished ones last, if
-    /// at all.
-    fn groups(&self, form: &StatusForm) -> Vec<(Owner, Vec<&TaskStatus>)> {
+    /// The tasks by who must act: people first, then `orch`, agents and processes, then those that wait for other tasks; the
+    /// finished ones last, if at all.
+    fn groups(&self, form: &StatusForm) -> Vec<(StatusGroup, Vec<&TaskStatus>)> {
         let owners = [
             Owner::Human,
             Owner::Orch,
@@ -296,14 +296,15 @@ impl Status {
         ];
         let groups = owners
             .into_iter()
-            .filter(|owner| form.finished || *owner != Owner::None)
-            .map(|owner| {
-                let of_owner = self
+            .map(StatusGroup::Open)
+            .chain(form.finished.then_some(StatusGroup::Finished))
+            .map(|group| {
+                let of_group = self
                     .tasks
                     .iter()
                     .map(AsRef::as_ref)
-                    .filter(|task: &&TaskStatus| task.shown(form).0 == owner);
-                (owner, of_owner.collect::<Vec<_>>())
+                    .filter(|task: &&TaskStatus| task.group(form) == group);
+                (group, of_group.collect::<Vec<_>>())
             });
         groups.filter(|(_, tasks)| !tasks.is_empty()).collect()
     }
@@ -314,7 +315,7 @@ impl Status {
         let finished = self
             .tasks
             .iter()
-            .filter(|task| task.duty.owner == Owner::None)
+            .filter(|task| task.is_done())
             .count()
             .min(left);
         let open = left - finished;
@@ -397,6 +398,15 @@ impl TaskStatus {
             (self.duty.owner, (&self.headline.0, self.headline.1))
         } else {
             (self.actor(), self.to_do())
+        }
+    }
+
+    /// Among which tasks it stands.
+    fn group(&self, form: &StatusForm) -> StatusGroup {
+        if self.is_done() {
+            StatusGroup::Finished
+        } else {
+            StatusGroup::Open(self.shown(form).0)
         }
     }
 
@@ -652,15 +662,26 @@ impl TaskStatus {
     }
 }
 
-/// The heading above the tasks for which an owner must act.
-fn heading(owner: Owner, has_agents: bool) -> &'static str {
-    match owner {
-        Owner::Agent if !has_agents => "to be done by you",
-        Owner::Human => "waiting for a person",
-        Owner::Orch => "waiting for orch (orch next, or orch watch)",
-        Owner::Agent => "waiting for an agent",
-        Owner::Process => "at work",
-        Owner::None => "finished",
+/// Tasks that stand under one heading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StatusGroup {
+    /// Those for which an owner must act.
+    Open(Owner),
+    /// Those in a terminal phase.
+    Finished,
+}
+
+impl StatusGroup {
+    fn heading(self, has_agents: bool) -> &'static str {
+        match self {
+            Self::Open(Owner::Agent) if !has_agents => "to be done by you",
+            Self::Open(Owner::Human) => "waiting for a person",
+            Self::Open(Owner::Orch) => "waiting for orch (orch next, or orch watch)",
+            Self::Open(Owner::Agent) => "waiting for an agent",
+            Self::Open(Owner::Process) => "at work",
+            Self::Open(Owner::None) => "waiting for other tasks",
+            Self::Finished => "finished",
+        }
     }
 }
 

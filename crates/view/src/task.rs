@@ -1,6 +1,6 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
-use super::{LeaseView, Subject};
+use super::{LeaseView, RelationsView, Subject};
 use orch_base::{RepoPath, TaskId, WorkflowName};
 use orch_core::decide::{Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
 use orch_core::workflow::Owner;
@@ -31,6 +31,8 @@ pub struct TaskView {
     pub attempt: u32,
     /// Who holds the task; null if nobody does.
     pub held: Option<LeaseView>,
+    /// How it relates to others.
+    pub relations: RelationsView,
 }
 
 /// Who must do what about a task, and where that leads.
@@ -51,6 +53,8 @@ pub struct DutyView {
     pub r#do: Do,
     /// The reason, in one sentence.
     pub reason: String,
+    /// The tasks for which it waits before it begins.
+    pub blocked_by: Vec<String>,
 }
 
 impl TaskView {
@@ -68,6 +72,7 @@ impl TaskView {
             substate: decision.substate.clone(),
             attempt: decision.attempt,
             held: subject.held.clone(),
+            relations: RelationsView::of(&decision.relations),
         }
     }
 
@@ -83,6 +88,7 @@ impl TaskView {
             substate: None,
             attempt: 0,
             held: None,
+            relations: RelationsView::default(),
         }
     }
 
@@ -110,6 +116,7 @@ impl DutyView {
             owner,
             r#do: task,
             reason: reason.to_owned(),
+            blocked_by: Vec::new(),
         }
     }
 
@@ -132,6 +139,8 @@ impl DutyView {
             _ => subject.decision.reason.clone(),
         };
         let suggested_next = phase.as_ref().map(ToString::to_string);
+        let blocked_by = &subject.decision.blocked_by;
+        let blocked_by = blocked_by.iter().map(ToString::to_string).collect();
         Self {
             suggested_next,
             direction,
@@ -139,6 +148,7 @@ impl DutyView {
             owner,
             r#do: task,
             reason,
+            blocked_by,
         }
     }
 }

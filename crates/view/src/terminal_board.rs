@@ -459,7 +459,7 @@ impl TerminalBoard {
             (Owner::Orch, "due"),
             (Owner::Agent, "to be done"),
             (Owner::Process, "at work"),
-            (Owner::None, "finished"),
+            (Owner::None, "for nobody"),
         ] {
             let count = of(owner);
             if count > 0 {

@@ -103,6 +103,9 @@ pub(super) fn headline(suggestion: &Suggestion) -> String {
     if let Some(what) = suggestion.waits_for.as_ref().filter(|_| !is_broken) {
         return format!("wait for {}", one_line(what));
     }
+    if !suggestion.duty.blocked_by.is_empty() && suggestion.duty.owner == Owner::None {
+        return format!("waits for {}", suggestion.duty.blocked_by.join(", "));
+    }
     match suggestion.duty.r#do {
         Do::Write => match misplaced(suggestion) {
             Some((here, there)) => format!("move {here} to {there}"),
@@ -240,6 +243,9 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
         paragraph(out, &held.words(), INDENT, INDENT, width);
     }
     out.push_str(&way_text(&suggestion.way, INDENT, paint, width));
+    if let Some(relations) = suggestion.task.relations.words() {
+        paragraph(out, &relations, INDENT, INDENT, width);
+    }
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {
         paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);

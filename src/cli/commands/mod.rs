@@ -22,6 +22,7 @@ mod face_tests;
 mod faces;
 pub mod free;
 pub mod generate;
+pub mod graph;
 pub mod help;
 pub mod hook;
 pub mod init;
@@ -39,6 +40,7 @@ pub mod prompt;
 pub mod recover;
 mod reference_text;
 pub mod reject;
+pub mod relate;
 pub mod release;
 pub mod rename;
 pub mod reopen;
@@ -121,6 +123,8 @@ pub(super) fn run(
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
         Some(Command::Undo(args)) => undo::run(&args, context, ui),
+        Some(Command::Relate(args)) => relate::run(&args, context, ui),
+        Some(Command::Graph(args)) => graph::run(&args, context, ui),
         Some(Command::Rename(args)) => rename::run(&args, context, ui),
         Some(Command::Archive(args)) => archive::run(&args, context, ui),
         Some(Command::Reject(args)) => reject::run(&args, context, ui),

@@ -3,6 +3,7 @@
 mod list;
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
+use super::relate::SaidRelations;
 use super::report;
 use orch_base::{Code, RepoPath, command};
 use orch_engine::apply::{NewTask, PlaceWish};
@@ -44,7 +45,7 @@ pub struct NewArgs {
     #[arg(required_unless_present = "from")]
     id: Option<String>,
     /// Create tasks from the task list of Task Master, BMAD or beads in FILE, or in stdin if FILE is `-`.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "brief_text", "edit"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "title", "brief", "brief_text", "edit", "after", "parent", "priority", "assignee"])]
     from: Option<PathBuf>,
     /// With `--from`: print what would be created, and write nothing.
     #[arg(long, requires = "from", conflicts_with = "id")]
@@ -69,6 +70,8 @@ pub struct NewArgs {
     /// Write the brief in the editor of git: `GIT_EDITOR`, `core.editor`, `VISUAL` or `EDITOR`.
     #[arg(long, conflicts_with_all = ["brief", "brief_text"])]
     edit: bool,
+    #[command(flatten)]
+    said: SaidRelations,
     #[command(flatten)]
     pub locks: LockArgs,
 }
@@ -96,10 +99,12 @@ pub fn run(args: &NewArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         (None, None) => None,
     };
     let here = context.here(&workspace);
+    let relations = args.said.wish();
     let new = NewTask {
         place: args.place(here.as_ref()),
         title: args.title.as_deref(),
         brief: brief.as_deref(),
+        relations: Some(&relations),
     };
     let created = context.writer(&workspace).create().task(id, &new);
     if args.edit {

@@ -8,12 +8,13 @@ use crate::core::world::shipped;
 use crate::harness::{World, started};
 use orch_base::{
     Digest, ObjectFormat, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName,
+    WorkflowName,
 };
 use orch_core::config;
 use orch_core::decide::{
     ActorKind, By, CodeFacts, Detail, DetailStep, Facts, Holder, Lapse, Migration, OtherTask,
-    OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, WorkflowRef, apply,
-    detailed,
+    OtherTasks, OwnFile, Priority, RecordVersion, Relations, Stamp, State, Transition, WorkflowRef,
+    apply, detailed,
 };
 use orch_core::verification::{
     BaseTests, FoundBy, TestedCode, Verification, VerificationResult, VerifiedBase, VerifiedCode,
@@ -103,6 +104,7 @@ impl Said {
             missing: Vec::new(),
             verified: Default::default(),
             own_file: OwnFile::AsRecorded,
+            others: OtherTasks::default(),
         };
         let by = By {
             kind: ActorKind::Orch,
@@ -791,6 +793,7 @@ fn a_step_is_held_to_the_take_over_that_it_names() {
         ..relate(&["u"]).into()
     };
     let world = started("plan_review");
+    world.orch(&["new", "u"]).succeeds();
     say(
         &world,
         Said {
@@ -860,6 +863,9 @@ fn other_tasks_that_a_step_names_stood_so() {
             id: id("u"),
             phase: phase(phase_name),
             done,
+            failed: false,
+            workflow: WorkflowName::new("global-state-machine").expect("a name"),
+            part: false,
             head,
         };
         Said {
@@ -916,6 +922,9 @@ fn other_tasks_that_a_step_names_stood_so() {
     world.commit("u is gone");
     say(&world, seen(said, true, head));
     last(&world, "proven");
+    // The removal is told until the relation is taken away.
+    world.orch(&["check"]).ends(1).says("there is no task `u`");
+    world.orch(&["relate", "t", "--not-after", "u"]).succeeds();
     goes_on(&world);
 }
 
@@ -1051,6 +1060,7 @@ fn what_is_no_work_stays_when_an_order_is_taken_back() {
             "Plan again.",
         ])
         .succeeds();
+    world.orch(&["new", "u"]).succeeds();
     say(&world, relate(&["u"]));
     say(&world, take(1, "w1"));
     say(

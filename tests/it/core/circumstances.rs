@@ -19,6 +19,7 @@ fn plain() -> Circumstances<'static> {
         remembered: &|_, _| None,
         is_file: &|_| false,
         verification: &|_| None,
+        done_on_base: &|_| None,
         head: &|| None,
         ignored: &Vec::new,
     }

@@ -3,8 +3,9 @@
 use orch_base::{ArtifactName, Period, RepoPath, TaskId, TaskPlace, Timestamp};
 use orch_core::decide::{
     ActorKind, Blocker, Budget, By, CodeFacts, ControlRequest, Ending, EvaluatedTask, ExecutorExit,
-    Facts, FileFact, Leftover, Mode, News, OwnFile, RecordOutcome, Recorded, Recorder, Returned,
-    RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate, initial_state,
+    Facts, FileFact, Leftover, Mode, News, OtherTasks, OwnFile, RecordOutcome, Recorded, Recorder,
+    Returned, RunCommand, RunEffect, RunEvent, RunMachine, Stamp, State, Tick, evaluate,
+    initial_state,
 };
 use orch_core::workflow::{Document, System, Workflow, compile};
 use std::cell::RefCell;
@@ -31,6 +32,7 @@ pub fn facts() -> Facts {
         missing: Vec::new(),
         verified: Default::default(),
         own_file: OwnFile::AsRecorded,
+        others: OtherTasks::default(),
     }
 }
 

@@ -8,9 +8,9 @@ use orch_base::{
 };
 use orch_core::decide::{
     Actor, ActorKind, ActorStatus, Approving, By, CodeFacts, Detail, Facts, FileFact, HistoryEntry,
-    Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OwnFile, PersonRuling, Priority, Recorded,
-    Relations, Ruling, RunRecord, Stamp, State, Verdict, Verified, WorkflowRef, apply, confirm,
-    evaluate, override_to, reopen, rollback, settle,
+    Holder, Kind, Lapse, Lapsed, Migration, OtherTask, OtherTasks, OwnFile, PersonRuling, Priority,
+    Recorded, Relations, Ruling, RunRecord, Stamp, State, Verdict, Verified, WorkflowRef, apply,
+    confirm, evaluate, override_to, reopen, rollback, settle,
 };
 use orch_core::record::{EventLog, FoldCache, LogEvent, read_state, record_steps, write_state};
 use orch_core::verification::{
@@ -310,6 +310,9 @@ fn around() -> impl Strategy<Value = (Option<u64>, Vec<OtherTask>)> {
                 id,
                 phase,
                 done,
+                failed: false,
+                workflow: WorkflowName::new("w").expect("valid"),
+                part: done,
                 head,
             }
         });
@@ -494,6 +497,7 @@ fn task() -> impl Strategy<Value = (&'static Workflow, State, Facts)> {
             missing: Vec::new(),
             verified: Default::default(),
             own_file: OwnFile::AsRecorded,
+            others: OtherTasks::default(),
         };
         (workflow, state, facts)
     })

@@ -721,6 +721,10 @@ fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
                 "known": names(&mut dice), "new": names(&mut dice),
             });
             values.insert("verified".to_owned(), json!({"tests": tests}));
+            let parts: Vec<Value> = (0..dice.below(3))
+                .map(|_| json!({"id": "p", "phase": "x", "done": flag(&mut dice), "failed": flag(&mut dice), "workflow": "w"}))
+                .collect();
+            values.insert("children".to_owned(), parts.into());
             let mut state = dice.pick(&states).clone();
             for (key, value) in &workflow.state.defaults {
                 state

@@ -795,6 +795,7 @@ fn one_that_could_not_run_is_left_to_a_person() {
             remembered: &|_, _| None,
             is_file: &|_| false,
             verification: &verification,
+            done_on_base: &|_| None,
             head: &|| None,
             ignored: &Vec::new,
         };

@@ -8,8 +8,8 @@ use orch_base::{
 };
 use orch_core::decide::{
     ActorKind, By, ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, Decision, Facts,
-    FileFact, MovedFile, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict, apply,
-    derive, evaluate, initial_state, settle,
+    FileFact, MovedFile, OtherTasks, OwnFile, Recorded, Settled, Stamp, State, Transition, Verdict,
+    apply, derive, evaluate, initial_state, settle,
 };
 use orch_core::record::{
     EventLog, FoldCache, KnownLog, LogExtent, RecordReading, StateText, read_record, record_steps,
@@ -166,6 +166,7 @@ impl World {
             missing: Vec::new(),
             verified: Default::default(),
             own_file: OwnFile::AsRecorded,
+            others: OtherTasks::default(),
         }
     }
 

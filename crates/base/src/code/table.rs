@@ -714,6 +714,19 @@ codes! {
         "orch refused the answer or the result.",
         "It does not fit what the task asks for now, or the schema of the state rejects it.",
         "Run `orch suggest TASK`, and give what it asks for.";
+    RelationCycle = "relation-cycle", Finding,
+        "Tasks wait for one another, or are part of one another, in a circle.",
+        "A task waits for those that it names in `after`, and for its parts if its workflow reads `children`. The last \
+         relation closed a circle, or a merge joined two that are none by themselves.",
+        "Take one of the relations away. The finding names the path and a command, `orch relate`.";
+    RelationUnknown = "relation-unknown", Finding,
+        "A task is related to a task that does not exist.",
+        "The id is misspelled, or the task was removed, or is only on another branch.",
+        "Correct the id, or take the relation away. The finding names a command, `orch relate`.";
+    RelationsFollow = "relations-follow", Finding,
+        "Other tasks name a task by its new id.",
+        "The task was renamed, and they waited for it or were part of it.",
+        "Nothing. Each of them has a step that says so.";
     RemovedAndMoved = "removed-and-moved", NotNow,
         "One branch removed a task, and the other moved it.",
         "git leaves a file in conflict that only one side has.",

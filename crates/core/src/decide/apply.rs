@@ -189,9 +189,11 @@ pub fn apply(
     if stamp.version > RecordVersion::First {
         next.former = state.former_ids().map(str::to_owned).collect();
     }
+    let others = facts.others.recorded(workflow, state, transition, stamp);
     next.history.push(
         HistoryEntry {
             inputs,
+            others,
             ..entry(transition, seq, stamp, files)
         }
         .into(),

@@ -10,7 +10,9 @@ use super::{
     State, Verdict, VerificationAttempt, evaluate, fingerprint, settle,
 };
 use crate::workflow::{Outcome, Owner, Phase, Workflow, is_tree_name};
-use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath, Timestamp, command, trailer};
+use orch_base::{
+    Code, Diagnostic, Digest, Hint, Place, RepoPath, TaskId, Timestamp, command, trailer,
+};
 
 /// What is known about a task apart from its own files.
 #[derive(Clone, Copy)]
@@ -30,6 +32,9 @@ pub struct Circumstances<'a> {
     pub verification: &'a dyn Fn(&DueVerification) -> Option<VerificationAttempt>,
     /// The commit that is checked out.
     pub head: &'a dyn Fn() -> Option<Digest>,
+    /// Those of these tasks that are done on the base branch, with the name of that branch. Asked only if the task waits for
+    /// them.
+    pub done_on_base: &'a dyn Fn(&[TaskId]) -> Option<DoneOnBase>,
     /// A finding for each file of the task that git ignores, so that no step can be committed. Asked only if a
     /// transition is due.
     pub ignored: &'a dyn Fn() -> Vec<Diagnostic>,
@@ -42,6 +47,15 @@ pub struct Remembered {
     pub commit: String,
     /// The path there, which differs from the current one if the task had another id.
     pub at: RepoPath,
+}
+
+/// Tasks that are done on the base branch, which the present branch has not seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneOnBase {
+    /// The name of the base branch, as `git merge` takes it.
+    pub branch: String,
+    /// The tasks.
+    pub tasks: Vec<TaskId>,
 }
 
 /// The status of the last run of a task, according to its record.
@@ -172,6 +186,7 @@ pub fn complete(
     }
     if !circumstances.past && !circumstances.untracked {
         note_attempts(facts, &mut decision, circumstances);
+        offer_merge(&mut decision, circumstances);
     }
     // Do not offer to start a run that is in progress or has stalled.
     let is_open = !circumstances.past
@@ -238,6 +253,30 @@ fn note_attempts(facts: &Facts, decision: &mut Decision, circumstances: &Circums
         let finding = Diagnostic::warning(Code::VerificationNotRun, message);
         decision.diagnostics.push(finding.hint(Hint::run(&again)));
     }
+}
+
+/// Offers to merge the base branch, if what the task waits for is done there.
+fn offer_merge(decision: &mut Decision, circumstances: &Circumstances<'_>) {
+    if decision.blocked_by.is_empty() {
+        return;
+    }
+    let Some(done) = (circumstances.done_on_base)(&decision.blocked_by) else {
+        return;
+    };
+    let ids: Vec<String> = done.tasks.iter().map(|id| format!("`{id}`")).collect();
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    let argv = ["git", "merge", done.branch.as_str()];
+    decision.reason = format!(
+        "{}; {} {verb} done on `{}`: {}",
+        decision.reason,
+        ids.join(", "),
+        done.branch,
+        command(&argv)
+    );
+    let effect = format!("bring what is done on {} to this branch", done.branch);
+    decision
+        .options
+        .insert(0, choice("merge", argv, Owner::Agent, effect));
 }
 
 /// Holds a due transition whose evidence git ignores: no command of `orch` could commit it.

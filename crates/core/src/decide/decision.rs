@@ -2,7 +2,7 @@
 
 use super::{
     CodeBase, Detail, Direction, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests,
-    RecordVersion, RestsOn, SendBack, State, WayStop, direction,
+    RecordVersion, Relations, RestsOn, SendBack, State, WayStop, direction,
 };
 use crate::workflow::{Format, Owner, Workflow, is_tree_name};
 use orch_base::{
@@ -49,6 +49,10 @@ pub struct Decision {
     pub grounds: Vec<Ground>,
     /// The artifacts that the decision rests on.
     pub evidence: Vec<Evidence>,
+    /// How the task relates to others.
+    pub relations: Relations,
+    /// The tasks for which it waits before it begins.
+    pub blocked_by: Vec<TaskId>,
     /// What has to be written, corrected or rewritten next.
     pub expects: Vec<Expectation>,
     /// The verifications that have to run before a rule leads on.

@@ -5,7 +5,7 @@
 
 use super::{Kind, Ruling, WorkflowRef};
 use crate::verification::Verification;
-use orch_base::{Digest, PhaseId, TaskId, Timestamp, words};
+use orch_base::{Digest, PhaseId, TaskId, Timestamp, WorkflowName, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -258,6 +258,20 @@ pub struct OtherTask {
     pub phase: PhaseId,
     /// Whether it was finished well.
     pub done: bool,
+    /// Whether it ended otherwise.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub failed: bool,
+    /// The workflow that it follows.
+    pub workflow: WorkflowName,
+    /// Whether it was seen as a part of the task, and not as one that the task waits for.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub part: bool,
     /// The last event of its log.
     pub head: Digest,
+}
+
+/// Whether a member is left out, because it is no.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_no(value: &bool) -> bool {
+    !value
 }

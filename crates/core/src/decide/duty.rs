@@ -324,7 +324,7 @@ fn may_run_now(due: &DueVerification) -> bool {
 
 /// Whether a command decides, so that no file has to be written first.
 fn decides(option: &Choice) -> bool {
-    option.id == "archive"
+    matches!(option.id, "archive" | "relate")
         || option
             .argv
             .get(1)

@@ -5,13 +5,14 @@ use super::decision::UNSHALLOW;
 use super::derive::SeenArtifact;
 use super::evaluation::{Evaluation, SeenTask, choice};
 use super::grounds::outdated_in_words;
+use super::others::RelationHold;
 use super::rules::{Fired, join};
 use super::scope::TaskScope;
 use super::way::way;
 use super::ways_out::{to_archive, ways_out};
 use super::{
-    BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, SendBack, State, Transition,
-    Verdict, WHY, expect,
+    BrokenNeed, Choice, Decision, Evidence, Facts, OwnFile, Recorded, Relations, SendBack, State,
+    Transition, Verdict, WHY, expect,
 };
 use crate::workflow::{Owner, Phase, Workflow};
 use orch_base::{
@@ -333,6 +334,8 @@ fn broken(
         sent_back: None,
         grounds: Vec::new(),
         evidence: Vec::new(),
+        relations: Relations::default(),
+        blocked_by: Vec::new(),
         expects: Vec::new(),
         verifications: Vec::new(),
         moves: Vec::new(),
@@ -350,7 +353,7 @@ impl Evaluation<'_> {
         let mut decision = self.decide_alone(diagnostics);
         let is_in_order =
             decision.rule.is_some() || matches!(decision.verdict, Verdict::Wait { .. });
-        if is_in_order && !decision.lacks_history() {
+        if is_in_order && !decision.lacks_history() && !RelationHold::of(self).holds() {
             expect::options(self, &mut decision);
         }
         if let OwnFile::Gone(to) = &self.facts.own_file {
@@ -382,6 +385,9 @@ impl Evaluation<'_> {
         if self.phase.terminal || !self.broken_needs(&self.phase.needs, &[]).is_empty() {
             return None;
         }
+        if RelationHold::of(self).holds() {
+            return None;
+        }
         let fired = self.rules().decisive(&self.scope())?;
         if self.verifications().hold(fired.rule).is_some() {
             return None;
@@ -401,6 +407,9 @@ impl Evaluation<'_> {
     /// The phase that the task would enter if its verdict were by somebody else, or its code were verified; `None` if
     /// neither keeps it from anything.
     pub(super) fn held(&self) -> Option<PhaseId> {
+        if RelationHold::of(self).holds() {
+            return None;
+        }
         let fired = self.rules().decisive(&self.scope())?;
         let is_held = self.verifications().hold(fired.rule).is_some();
         match fired.verdict {
@@ -439,6 +448,8 @@ impl Evaluation<'_> {
             sent_back,
             grounds: self.grounds().all(),
             evidence: Vec::new(),
+            relations: self.state.relations.clone(),
+            blocked_by: Vec::new(),
             expects: Vec::new(),
             verifications: Vec::new(),
             moves: Vec::new(),
@@ -463,6 +474,9 @@ impl Evaluation<'_> {
             if let Some(handover) = self.rules().handover_besides(&scope) {
                 decision.reason = format!("{}; {handover}", decision.reason);
             }
+            return decision;
+        }
+        if RelationHold::of(self).hold(&mut decision) {
             return decision;
         }
         let fired = self.rules().try_rules(&scope, &mut decision);

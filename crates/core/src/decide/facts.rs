@@ -2,7 +2,7 @@
 //!
 //! Freshness and change are not among them; [`super::derive()`] derives them from these values and the state.
 
-use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, RecordVersion};
+use super::{CodeFacts, FileWriter, HistoryEntry, Inputs, OtherTasks, RecordVersion};
 use crate::verification::VerificationResult;
 use crate::workflow::{Artifact, Phase};
 use orch_base::{
@@ -38,6 +38,8 @@ pub struct Facts {
     pub verified: BTreeMap<VerificationName, VerifiedFact>,
     /// What happened to the file that the task is, if it is one. In the facts of a recorded step, nothing.
     pub own_file: OwnFile,
+    /// What was observed of the tasks to which it is related.
+    pub others: OtherTasks,
 }
 
 /// What was observed of a verification.
@@ -133,6 +135,7 @@ impl Facts {
             missing: Vec::new(),
             verified: BTreeMap::new(),
             own_file: OwnFile::AsRecorded,
+            others: OtherTasks::default(),
         }
     }
 
@@ -173,7 +176,8 @@ impl Facts {
         Cow::Owned(facts)
     }
 
-    /// The same facts as a step saw them: by the version of the rules that recorded it, with the writers that it noted.
+    /// The same facts as a step saw them: by the version of the rules that recorded it, with the writers and the other
+    /// tasks that it noted.
     /// Its digest of the settings is taken on trust; the first version knew none.
     #[must_use]
     pub fn as_noted(&self, entry: &HistoryEntry) -> Cow<'_, Self> {
@@ -185,7 +189,8 @@ impl Facts {
             .flatten()
             .any(|file| !file.writers.is_empty());
         let is_same = self.version == version && self.inputs.digest == entry.inputs;
-        if is_same && noted.is_empty() && !has_writers {
+        let others = OtherTasks::of(entry);
+        if is_same && noted.is_empty() && !has_writers && self.others == others {
             return Cow::Borrowed(self);
         }
         let mut facts = self.clone();
@@ -194,6 +199,7 @@ impl Facts {
             facts.inputs = Inputs::default();
         }
         facts.inputs.digest = entry.inputs;
+        facts.others = others;
         for (artifact, files) in &mut facts.artifacts {
             let noted = noted.get(artifact).map(Vec::as_slice).unwrap_or_default();
             for file in files {

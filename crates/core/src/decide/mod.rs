@@ -33,6 +33,7 @@ mod not_enabled;
 mod notice;
 mod objection;
 mod order;
+mod others;
 mod people;
 mod person_orders;
 mod planned;
@@ -69,7 +70,7 @@ pub use activity::{
 pub use apply::{Stamp, apply, initial_state};
 pub use approving::{ApprovalPlan, ApprovedWay, FreshResult, approve};
 pub use circumstances::{
-    Circumstances, CompleteDecision, LastRun, Remembered, complete, evaluate_here,
+    Circumstances, CompleteDecision, DoneOnBase, LastRun, Remembered, complete, evaluate_here,
 };
 pub use code_facts::{
     ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode,
@@ -101,6 +102,7 @@ pub use objection::Objection;
 pub use order::{
     confirm, create, override_to, refuse_placeholder, reopen, rollback, unknown_artifact,
 };
+pub use others::OtherTasks;
 pub use people::{AgentOrder, OrdersBy, People, Sender, Teams};
 pub use person_orders::{PersonOrder, person_orders};
 pub use planned::{PlannedPaths, planned_paths};

@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::state_document::document;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
-use crate::workflow::{APPROVALS, Guard, VERIFIED, Workflow};
+use crate::workflow::{AFTER, APPROVALS, CHILDREN, Guard, VERIFIED, Workflow};
 use orch_base::pointer::child;
 use orch_base::{ActionName, ArtifactName, PhaseId, Reason, VerificationName};
 use serde_json::Value;
@@ -271,6 +271,8 @@ impl Scope for TaskScope<'_> {
             return match root.as_str() {
                 APPROVALS if self.workflow.asks_for_approvals() => owned(self.approvals(), path, 1),
                 VERIFIED => owned(self.verified(path.get(1)), path, 1),
+                AFTER => owned(self.observed.others.after(self.state), path, 1),
+                CHILDREN => owned(self.observed.others.children(), path, 1),
                 _ => Lookup::Missing { depth: 0 },
             };
         };

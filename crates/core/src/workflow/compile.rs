@@ -674,12 +674,13 @@ impl Compiler<'_> {
             None | Some((_, "agent")) => Owner::Agent,
             Some((_, "human")) => Owner::Human,
             Some((_, "process")) => Owner::Process,
+            Some((_, "none")) => Owner::None,
             Some((text, _)) => {
                 self.unknown(
                     text,
                     Code::WorkflowValue,
                     "owner",
-                    ["agent", "human", "process"].into_iter(),
+                    ["agent", "human", "process", "none"].into_iter(),
                 );
                 Owner::Agent
             }

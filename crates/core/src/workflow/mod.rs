@@ -411,6 +411,10 @@ fn without(value: &Value, names: &[&String]) -> Value {
 
 /// The name under which guards see what people said.
 pub const APPROVALS: &str = "approvals";
+/// The name under which guards see the tasks that a task waits for.
+pub const AFTER: &str = "after";
+/// The name under which guards see the tasks that are part of a task.
+pub const CHILDREN: &str = "children";
 /// The name under which guards see the results of verifications.
 pub const VERIFIED: &str = "verified";
 

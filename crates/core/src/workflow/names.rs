@@ -3,7 +3,7 @@
 use super::compile::{ARTIFACT_MEMBERS, Compiler, GUARD_ROOTS};
 use super::place::{find_word, source_offset};
 use super::raw::{RawArtifact, RawRule, Text};
-use super::{APPROVALS, Artifact, Guard, VERIFIED};
+use super::{AFTER, APPROVALS, Artifact, CHILDREN, Guard, VERIFIED};
 use crate::Spanned;
 use orch_base::{Code, Diagnostic, Hint, WorkflowName};
 
@@ -102,6 +102,9 @@ impl Compiler<'_> {
                     &phases.iter().map(String::as_str).collect::<Vec<_>>(),
                 );
                 self.member(text, chain.get(1..).unwrap_or_default(), &APPROVAL_MEMBERS);
+                continue;
+            }
+            if matches!(root, AFTER | CHILDREN) && !is_own {
                 continue;
             }
             if root == VERIFIED && !is_own {

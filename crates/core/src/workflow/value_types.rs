@@ -3,8 +3,8 @@
 use super::guard::{ITEM, Names, NoValue, Types, spelled};
 use super::place::source_offset;
 use super::{
-    APPROVALS, Artifact, Document, Format, Guard, ImportValue, SchemaText, VERIFIED, Workflow,
-    schema_field,
+    AFTER, APPROVALS, Artifact, CHILDREN, Document, Format, Guard, ImportValue, SchemaText,
+    VERIFIED, Workflow, schema_field,
 };
 use orch_base::pointer::child;
 use orch_base::{Code, Diagnostic, Hint, nearest};
@@ -306,6 +306,10 @@ impl Names for GuardNames<'_> {
             ["run", "errors" | "max_errors"] => WHOLE,
             ["action", _, "done"] => WHOLE,
             ["action", _, "skipped"] => BOOL,
+            [AFTER | CHILDREN] if !self.is_own(words[0]) => LIST,
+            [AFTER | CHILDREN, rest @ ..] if !self.is_own(words[0]) => {
+                return other_task_types(rest);
+            }
             [VERIFIED, _, rest @ ..] if !self.is_own(VERIFIED) => verified_types(rest),
             [APPROVALS, _, "count" | "needed"] if self.sees_approvals() => WHOLE,
             [APPROVALS, _, _] if self.sees_approvals() => LIST,
@@ -331,6 +335,24 @@ impl Names for GuardNames<'_> {
             }
             [] => ANY,
         })
+    }
+}
+
+/// The types below a list of other tasks in a guard.
+fn other_task_types(path: &[&str]) -> Result<Types, NoValue> {
+    const MEMBERS: [&str; 5] = ["id", "phase", "done", "failed", "workflow"];
+    match path {
+        [ITEM] => Ok(MAP),
+        [ITEM, "done" | "failed"] => Ok(BOOL),
+        [ITEM, "id" | "phase" | "workflow"] => Ok(TEXT),
+        [ITEM, other, ..] => Err(NoValue {
+            message: format!("another task has no `{other}` here"),
+            hint: match nearest(other, MEMBERS.into_iter()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has {}", MEMBERS.join(", ")),
+            },
+        }),
+        _ => Ok(ANY),
     }
 }
 

@@ -4,7 +4,7 @@ use super::compile::Compiler;
 use super::guard::{Guard, spelled};
 use super::place::{heading, in_guard};
 use super::raw::Text;
-use super::{Document, Rule, VERIFIED, Workflow};
+use super::{AFTER, CHILDREN, Document, Rule, VERIFIED, Workflow};
 use orch_base::{Code, Diagnostic, VerificationName, nearest};
 use std::collections::BTreeSet;
 
@@ -85,6 +85,25 @@ impl Workflow {
     #[must_use]
     pub fn depends_on_verification(&self, name: &VerificationName) -> bool {
         self.verifies(name) || (!self.has_own(VERIFIED) && self.guards().any(reads_verified))
+    }
+
+    /// Whether one of its expressions reads the tasks that a task waits for.
+    #[must_use]
+    pub fn reads_after(&self) -> bool {
+        self.reads_name(AFTER)
+    }
+
+    /// Whether one of its expressions reads the tasks that are part of a task.
+    #[must_use]
+    pub fn reads_children(&self) -> bool {
+        self.reads_name(CHILDREN)
+    }
+
+    fn reads_name(&self, name: &str) -> bool {
+        // Where the text does not speak of it, nothing is parsed.
+        let is_spoken_of =
+            |guard: &Guard| guard.source().contains(name) && guard.mentions(name) > 0;
+        !self.has_own(name) && self.guards().any(is_spoken_of)
     }
 
     /// The expressions of rules, definitions and phases.

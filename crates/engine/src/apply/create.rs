@@ -7,9 +7,10 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
 use super::record_files::Records;
+use super::relate::{Relate, RelationWish, among, related};
 use crate::survey::{Error, Reader, Sight, TaskRef, facts_after};
 use orch_base::{Code, Diagnostic, Hint, Place};
-use orch_core::decide::{Kind, Recorded, Stamp, State, Step, Transition, settle};
+use orch_core::decide::{Kind, Recorded, Relations, Stamp, State, Step, Transition, settle};
 use orch_core::workflow::BRIEF;
 use orch_files::{Directory, io_error};
 use orch_git::durable;
@@ -44,6 +45,8 @@ pub struct NewTask<'a> {
     pub title: Option<&'a str>,
     /// The text of the artifact `brief`.
     pub brief: Option<&'a str>,
+    /// How it relates to others.
+    pub relations: Option<&'a RelationWish>,
 }
 
 /// Creates tasks, and adopts what is there.
@@ -55,6 +58,7 @@ pub struct Create<'w> {
     pub(super) records: Records<'w>,
     pub(super) advance: Advance<'w>,
     pub(super) places: Places<'w>,
+    pub(super) relate: Relate<'w>,
 }
 
 impl Create<'_> {
@@ -64,6 +68,7 @@ impl Create<'_> {
     /// not possible now.
     pub fn task(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
         let task = self.place(name, new)?;
+        let relations = self.relations(&task, new)?;
         let adopted = self.places.finder.task_at(task.directory())?.is_some();
         let directory = task.directory().under(&self.reader.root);
         let brief = new
@@ -95,20 +100,30 @@ impl Create<'_> {
             .transpose()?
             .flatten();
         let note = RefCell::new(None);
-        let outcomes = self
-            .advance
-            .apply(std::slice::from_ref(&task), false, &|sight| {
-                refuse_existing(sight)?;
-                note.replace(imported(sight));
-                let stamp = self.authority.stamp();
-                let created = creation(sight, adopted, new.title, &stamp)?;
-                let mut steps = vec![created];
-                if self.reader.settings.batches() {
-                    let after = steps_after(sight, &steps[0].state, &stamp);
-                    steps.extend(after);
-                }
-                Ok(self.reader.settled(sight, steps))
-            });
+        let advance = Advance {
+            together: self.advance.together || relations.is_some(),
+            ..self.advance
+        };
+        let outcomes = advance.apply(std::slice::from_ref(&task), false, &|sight| {
+            refuse_existing(sight)?;
+            note.replace(imported(sight));
+            let stamp = self.authority.stamp();
+            let created = creation(sight, adopted, new.title, &stamp)?;
+            let mut steps = vec![created];
+            let mut related_sight = None;
+            if let Some(relations) = &relations {
+                let others = self.relate.others(sight, relations)?;
+                steps.push(related(sight, &steps[0].state, relations.clone(), &stamp)?);
+                related_sight = Some(among(sight, others));
+            }
+            let sight = related_sight.as_ref().unwrap_or(sight);
+            if self.reader.settings.batches() {
+                let last = steps.last().map(|step| &step.state);
+                let after = last.map(|last| steps_after(sight, last, &stamp));
+                steps.extend(after.into_iter().flatten());
+            }
+            Ok(self.reader.settled(sight, steps))
+        });
         match outcomes.and_then(first_applied) {
             Ok(mut applied) => {
                 applied
@@ -131,6 +146,19 @@ impl Create<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// The relations of a new task; `None` if nothing is said of them. Returns an error if a task that is named does not
+    /// exist, or a circle would be closed.
+    fn relations(&self, task: &TaskRef, new: &NewTask<'_>) -> Result<Option<Relations>, Error> {
+        let Some(wish) = new.relations.filter(|wish| !wish.is_empty()) else {
+            return Ok(None);
+        };
+        let relations = self.relate.wanted(&task.id, &Relations::default(), wish)?;
+        let loaded = self.reader.settings.workflow(task.workflow.as_str())?;
+        self.relate
+            .refuse_circle(task, &loaded.usable()?.workflow, &relations)?;
+        Ok(Some(relations))
     }
 
     /// What [`Self::task`] would create; `None` if there is a task with this id, or anything in its place, which stays as it

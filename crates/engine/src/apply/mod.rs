@@ -23,6 +23,7 @@ mod orders;
 mod preflight;
 mod record_files;
 mod recover;
+mod relate;
 mod relocate;
 mod resolve;
 mod results;
@@ -45,6 +46,7 @@ pub use new_result::NewResult;
 pub use orders::{Order, Orders, WayBack, last_order};
 use record_files::Records;
 pub use recover::{Recover, Recovered};
+pub use relate::{Relate, RelationWish};
 pub use relocate::{Relocate, Relocation};
 pub use resolve::{Chosen, Dispute, MergeSide, Resolve, Resolved, ResolvedBy, Settlement};
 pub use results::Results;
@@ -202,6 +204,18 @@ impl<'w> Writer<'w> {
             records: self.records(),
             advance: self.advance(),
             places: self.places(),
+            relate: self.relate(),
+        }
+    }
+
+    /// Relates tasks to others.
+    #[must_use]
+    pub fn relate(&self) -> Relate<'w> {
+        Relate {
+            reader: &self.workspace.reader,
+            finder: self.workspace.finder(),
+            authority: self.authority(),
+            advance: self.advance(),
         }
     }
 
@@ -215,6 +229,7 @@ impl<'w> Writer<'w> {
             holding: self.holding_of_tree(),
             records: self.records(),
             places: self.places(),
+            relate: self.relate(),
         }
     }
 

@@ -11,8 +11,9 @@ use super::new_place::Places;
 use super::orders::movable_state;
 use super::preflight::refuse_link;
 use super::record_files::Records;
+use super::relate::Relate;
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
-use orch_base::{Code, Digest, Hint, RepoPath, SingleFile, TaskId};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath, SingleFile, TaskId};
 use orch_core::decide::{self, Facts, Kind, OwnFile, Stamp, Step, of_another_file};
 use orch_files::Source as _;
 use orch_git::{MovedPath, PlannedCommit, Store, durable};
@@ -45,6 +46,7 @@ pub struct Relocate<'w> {
     pub(super) holding: Holding<'w>,
     pub(super) records: Records<'w>,
     pub(super) places: Places<'w>,
+    pub(super) relate: Relate<'w>,
 }
 
 impl Relocate<'_> {
@@ -117,15 +119,42 @@ impl Relocate<'_> {
         stamp: &Stamp,
     ) -> Result<Applied, Error> {
         if !self.reader.commits() {
-            return self.relocate_without_git(task, place, to, stamp);
+            let applied = self.relocate_without_git(task, place, to, stamp)?;
+            return self.with_relations(task, place, applied);
         }
         let mut attempts = CommitAttempts::within(self.wait);
         loop {
             match self.relocate_once((task, place), to, stamp, &mut attempts) {
                 Err(error) if attempts.again(&error) => {}
-                other => return other,
+                Err(error) => return Err(error),
+                Ok(applied) => return self.with_relations(task, place, applied),
             }
         }
+    }
+
+    /// Gives the new id to the tasks that name the former one, and notes which they are.
+    fn with_relations(
+        &self,
+        task: &TaskRef,
+        place: &TaskRef,
+        mut applied: Applied,
+    ) -> Result<Applied, Error> {
+        let followed = self.relate.rename(&task.id, &place.id)?;
+        if !followed.is_empty() {
+            let ids = followed
+                .iter()
+                .map(|one| format!("`{}`", one.sight.task.id));
+            let ids: Vec<String> = ids.collect();
+            let message = format!(
+                "the relations of {} name `{}` now",
+                ids.join(", "),
+                place.id
+            );
+            applied
+                .notes
+                .push(Diagnostic::note(Code::RelationsFollow, message));
+        }
+        Ok(applied)
     }
 
     /// The task at its new place. Returns an error if the id is not valid, no root permits it, or something

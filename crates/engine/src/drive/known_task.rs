@@ -2,7 +2,7 @@
 
 use super::TaskNotice;
 use crate::survey::{KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
-use orch_base::{Digest, RepoPath};
+use orch_base::{Digest, RepoPath, TaskId};
 use orch_core::decide::{self, Verdict};
 use orch_files::FileStamp;
 use orch_git::Head;
@@ -21,11 +21,23 @@ pub(super) struct KnownTask {
     pub on_more: bool,
     /// The files outside it that can change it.
     pub required: Vec<RepoPath>,
+    /// The tasks that it waits for.
+    pub after: Vec<TaskId>,
+    /// Whether the tasks that are part of it can change it.
+    pub on_parts: bool,
     /// The event that it has come to, if any; `None` until someone wants to know.
     pub notice: Option<Option<TaskNotice>>,
 }
 
 impl KnownTask {
+    /// Whether it can change when the record of another task does.
+    pub(super) fn rests_on(&self, other: &TaskRef) -> bool {
+        let before = other.id.unarchived();
+        let mut after = self.after.iter();
+        other.id != self.task.id
+            && (self.on_parts || after.any(|id| *id == other.id || before == Some(id.as_str())))
+    }
+
     /// What is kept of a look, and of the event that the task has come to.
     pub(super) fn of(sight: &Sight, notice: Option<Option<TaskNotice>>) -> Self {
         Self {
@@ -35,6 +47,8 @@ impl KnownTask {
             on_code: sight.rests_on_code().then(|| Arc::clone(&sight.compiled)),
             on_more: sight.rests_on_more(),
             required: sight.workflow().required_files().cloned().collect(),
+            after: sight.decision.relations.after.clone(),
+            on_parts: sight.workflow().reads_children() && !sight.decision.is_done(),
             notice,
         }
     }
@@ -130,6 +144,9 @@ impl KeptTask {
             on_code: self.on_code.map(usable).transpose().ok()?,
             on_more: self.on_more,
             required: self.required,
+            // Of a task that rests on others nothing is kept.
+            after: Vec::new(),
+            on_parts: false,
             notice: None,
         })
     }

@@ -12,6 +12,7 @@ use crate::survey::{Caller, Error, Look, Sight, TaskRef, Workspace};
 use orch_base::{Class, Code, Diagnostic, Digest, RepoPath};
 use orch_core::config;
 use orch_core::decide::{self, Runner};
+use orch_core::record::STATE_FILE;
 use orch_git::Head;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -282,6 +283,11 @@ impl Watching {
         }
         sort_unique(&mut tasks);
         self.forget_gone(|task| paths.iter().any(|path| touches(path, task)), effects);
+        let is_record = |path: &RepoPath| path.name() == STATE_FILE;
+        let moved = match paths.iter().any(is_record) {
+            true => tasks.clone(),
+            false => Vec::new(),
+        };
         // Skips what `orch` itself wrote, and files that changed back.
         tasks.retain(|task| !self.is_known(task, head));
         let concerns = |required: &RepoPath| {
@@ -294,6 +300,11 @@ impl Watching {
             .values()
             .filter(|known| known.required.iter().any(concerns));
         tasks.extend(requiring.map(|known| known.task.clone()));
+        let waiting = self
+            .known
+            .values()
+            .filter(|known| moved.iter().any(|other| known.rests_on(other)));
+        tasks.extend(waiting.map(|known| known.task.clone()));
         sort_unique(&mut tasks);
         self.look_in_parts(tasks, head, effects);
     }

@@ -4,8 +4,10 @@ use super::new_steps::{NewStep, NewSteps};
 use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
 use crate::survey::Error;
+use crate::survey::other_glimpse::KnownOthers;
+use orch_base::TaskId;
 use orch_core::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, replay_record};
-use orch_core::workflow::{Phase, Workflow};
+use orch_core::workflow::Workflow;
 
 impl NewSteps<'_> {
     /// The verdict about a step that follows from the log alone: a rename, an order that was taken back, or what says so
@@ -90,7 +92,42 @@ impl NewSteps<'_> {
                 }
             };
         }
+        if found.standing < Standing::Unverifiable
+            && let Some(why) = self.left_out(step)?
+        {
+            found = ProvenStep {
+                standing: Standing::Unverifiable,
+                why: Some(why),
+                ..found
+            };
+        }
         Ok(found)
+    }
+
+    /// That a step which rests on the parts of its task names one of them not, in words.
+    fn left_out(&self, step: &NewStep) -> Result<Option<String>, Error> {
+        let entry = step.entry();
+        let is_decided = matches!(entry.kind, Kind::Advance | Kind::Regress);
+        if !is_decided || step.is_aside {
+            return Ok(None);
+        }
+        let loaded = self.workflow_of(&step.event);
+        let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
+        if !workflow.is_some_and(Workflow::reads_children) {
+            return Ok(None);
+        }
+        let parts = self
+            .before
+            .parts_of(&self.task.id, &KnownOthers::default())?;
+        let is_named = |id: &TaskId| {
+            let mut named = entry.others.iter().filter(|other| other.part);
+            named.any(|other| other.id == *id || id.unarchived() == Some(other.id.as_str()))
+        };
+        let missing = parts.iter().find(|part| !is_named(&part.node.id));
+        Ok(missing.map(|part| {
+            let id = &part.node.id;
+            format!("it does not name `{id}`, which was part of the task in the commit before")
+        }))
     }
 
     /// Whether another task stood as an event says.
@@ -103,23 +140,7 @@ impl NewSteps<'_> {
                 other.id
             ))
         };
-        let Some(place) = self.after.place_of(self.task, &other.id) else {
-            return Ok(nowhere());
-        };
-        let is_here = events_of(pool, &place, self.after.source)?.contains(&other.head);
-        let is_before = || -> Result<bool, Error> {
-            let held = |log: &TaskRecord| pool.ids(&log.read(pool, None)).contains(&other.head);
-            for before in self.befores {
-                if held(&TaskRecord::in_source(&place, before.source)?) {
-                    return Ok(true);
-                }
-            }
-            let found = self.archive.log_before(self.parents, &place, |_, log| {
-                pool.ids(&pool.read(log, None)).contains(&other.head)
-            })?;
-            Ok(found.is_some())
-        };
-        if !is_here && !is_before()? {
+        if !self.holds_event_of(other)? {
             return Ok(nowhere());
         }
         let (Some(event), Ok(state)) = (
@@ -136,16 +157,58 @@ impl NewSteps<'_> {
             )));
         }
         let loaded = self.workflow_of(&event);
+        if event.workflow.name != other.workflow {
+            let name = &event.workflow.name;
+            let why = format!("`{}` followed `{name}`, not `{}`", other.id, other.workflow);
+            return Ok(OtherFound::Other(why));
+        }
         let phase = loaded
             .as_ref()
             .and_then(|loaded| loaded.workflow()?.phase_named(other.phase.as_str()));
-        match phase.map(Phase::is_good_end) {
-            Some(done) if done != other.done => {
-                let word = if done { "done" } else { "not done" };
-                Ok(OtherFound::Other(format!("`{}` was {word}", other.id)))
-            }
-            _ => Ok(OtherFound::AsRecorded),
+        let Some(phase) = phase else {
+            return Ok(OtherFound::AsRecorded);
+        };
+        let done = phase.is_good_end();
+        if done != other.done {
+            let word = if done { "done" } else { "not done" };
+            return Ok(OtherFound::Other(format!("`{}` was {word}", other.id)));
         }
+        let failed = phase.terminal && !done;
+        if failed != other.failed {
+            let word = if failed { "failed" } else { "not failed" };
+            return Ok(OtherFound::Other(format!("`{}` had {word}", other.id)));
+        }
+        Ok(OtherFound::AsRecorded)
+    }
+
+    /// Whether the commit or one before it holds the last event that a step saw of another task, which may be in the archive
+    /// by now.
+    fn holds_event_of(&self, other: &OtherTask) -> Result<bool, Error> {
+        let pool = self.archive.logs();
+        let archived = TaskId::new(other.id.archived()).ok();
+        let ids = [Some(other.id.clone()), archived];
+        let places = ids
+            .iter()
+            .flatten()
+            .filter_map(|id| self.after.place_of(self.task, id));
+        for place in places {
+            if events_of(pool, &place, self.after.source)?.contains(&other.head) {
+                return Ok(true);
+            }
+            for before in self.befores {
+                let record = TaskRecord::in_source(&place, before.source)?;
+                if pool.ids(&record.read(pool, None)).contains(&other.head) {
+                    return Ok(true);
+                }
+            }
+            let found = self.archive.log_before(self.parents, &place, |_, log| {
+                pool.ids(&pool.read(log, None)).contains(&other.head)
+            })?;
+            if found.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

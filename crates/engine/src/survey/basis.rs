@@ -11,6 +11,8 @@ pub(crate) struct LookBasis {
     history: Cell<bool>,
     /// Whether it has read what cannot be compared later.
     unknown: Cell<bool>,
+    /// Whether it has read other tasks.
+    others: Cell<bool>,
     /// Files outside the task, and whether they were there.
     files: RefCell<Vec<(RepoPath, bool)>>,
     /// Files of the task that git does not ignore, as it was asked.
@@ -33,6 +35,11 @@ impl LookBasis {
         self.unknown.set(true);
     }
 
+    /// Notes that it rests on other tasks, which can change while every file of its own stays as it is.
+    pub(super) fn note_others(&self) {
+        self.others.set(true);
+    }
+
     /// Notes what git said about a file of the task. What it says depends on files that no stamp of the task tells of,
     /// so it is to be asked again; one that it ignores is looked at again.
     pub(super) fn note_ignored(&self, path: &RepoPath, is_ignored: bool) {
@@ -52,17 +59,20 @@ impl LookBasis {
         self.files.borrow_mut().push((path.clone(), is_file));
     }
 
-    /// Whether the files outside the task are there or missing as they were. Asks the disk, not what a series of looks
+    /// Whether it has read no other task, and the files outside the task are there or missing as they were. Asks the disk, not what a series of looks
     /// has found, because a step rests on it.
     pub(super) fn stands(&self, root: &Path) -> bool {
-        self.files
-            .borrow()
-            .iter()
-            .all(|(path, was_file)| path.under(root).is_file() == *was_file)
+        let rests_on_others = self.others.get();
+        !rests_on_others
+            && self
+                .files
+                .borrow()
+                .iter()
+                .all(|(path, was_file)| path.under(root).is_file() == *was_file)
     }
 
     pub(super) fn is_unknown(&self) -> bool {
-        self.unknown.get()
+        self.unknown.get() || self.others.get()
     }
 
     pub(super) fn reads_history(&self) -> bool {

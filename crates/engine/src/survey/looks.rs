@@ -2,6 +2,7 @@
 
 use super::costs::Costs;
 use super::known::{Keeper, KnownLooks, Recall, answer_anew, answer_known, first_part, recall};
+use super::other_glimpse::KnownOthers;
 use super::reader::At;
 use super::{Error, Look, LookDepth, Reader, Settings, Sight, TaskRef, Workspace};
 use orch_files::FileStamp;
@@ -85,6 +86,7 @@ impl ReaderOpener {
             validations: Arc::clone(&self.validations),
             costs: Arc::clone(&self.costs),
             known_log: RefCell::default(),
+            others: KnownOthers::default(),
             at: self.at,
         })
     }

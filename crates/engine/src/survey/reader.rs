@@ -1,6 +1,7 @@
 //! What a workspace reads: one source of files, with the settings in it.
 
 use super::costs::Costs;
+use super::other_glimpse::KnownOthers;
 use super::setting::Settings;
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Look, Sight, TaskRef};
@@ -27,6 +28,8 @@ pub struct Reader {
     pub(crate) costs: Arc<Costs>,
     /// The log that was read last, by a look or to record a step.
     pub(crate) known_log: RefCell<KnownLog>,
+    /// What the present series of looks has read of other tasks.
+    pub(super) others: KnownOthers,
     pub(super) at: At,
 }
 
@@ -82,10 +85,12 @@ impl Reader {
         };
         let costs = Some(&*self.costs);
         let known_log = Some(&self.known_log);
+        let others = Some(&self.others);
         let plain = Snapshot::new(&self.settings, source, &self.validations, code);
         look(&Snapshot {
             costs,
             known_log,
+            others,
             ..plain
         })
     }

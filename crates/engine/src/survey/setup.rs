@@ -1,5 +1,6 @@
 //! Opens a workspace: finds the root and reads the settings.
 
+use super::other_glimpse::KnownOthers;
 use super::reader::At;
 use super::setting::{OnDisk, Settings, Sparse};
 use super::{Error, KnownSettings, Reader, Workspace};
@@ -115,6 +116,7 @@ impl Workspace {
                 validations: validations.into(),
                 costs: Arc::default(),
                 known_log: RefCell::default(),
+                others: KnownOthers::default(),
                 at: At::WorkDir,
             },
             environment,

@@ -5,6 +5,7 @@ use super::costs::Counted;
 use super::held_record::HeldReading;
 use super::listed::{ListedTask, those_that_matter};
 use super::misplaced::other_task;
+use super::others::rests_on_others;
 use super::snapshot::{Reading, Snapshot};
 use super::{Error, Reader, TaskRef, UsableWorkflow};
 use crate::run::RunFiles;
@@ -267,6 +268,7 @@ impl<'w> Look<'w> {
             .store
             .iter()
             .for_each(|store| store.filters().forget_attributes());
+        reader.others.forget();
         Self::among(reader, head)
     }
 
@@ -383,6 +385,11 @@ impl Look<'_> {
                 .filter(|path| !self.notes_file(path, &basis))
                 .cloned()
                 .collect();
+        }
+        if let Recorded::Known(state) = &recorded
+            && rests_on_others(&compiled.workflow, &state.relations)
+        {
+            basis.note_others();
         }
         self.reader.costs.looked();
         let last_run = if is_present {
@@ -602,7 +609,17 @@ impl Look<'_> {
             basis.note_unknown();
             attempt_of(self.reader.store.as_ref()?, &task.id, due)
         };
+        let done_on_base = |ids: &[TaskId]| {
+            basis.note_history();
+            let done = if past {
+                Ok(None)
+            } else {
+                self.done_on_base(ids)
+            };
+            done.map_err(|error| fault.replace(Some(error))).ok()?
+        };
         let circumstances = Circumstances {
+            done_on_base: &done_on_base,
             untracked,
             past,
             verification: &verification,

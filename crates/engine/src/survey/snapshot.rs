@@ -4,6 +4,7 @@
 
 use super::costs::Costs;
 use super::glance::Glance;
+use super::other_glimpse::KnownOthers;
 use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
@@ -37,6 +38,8 @@ pub(crate) struct Snapshot<'a> {
     pub costs: Option<&'a Costs>,
     /// The cache of the log that was read last; `None` where each log is read once.
     pub known_log: Option<&'a RefCell<KnownLog>>,
+    /// What the series of looks has read of other tasks; `None` where each look reads anew.
+    pub others: Option<&'a KnownOthers>,
 }
 
 /// What [`parse_json`] makes of `state.json`; nothing if there is no such file.
@@ -66,6 +69,7 @@ impl<'a> Snapshot<'a> {
             code,
             costs: None,
             known_log: None,
+            others: None,
         }
     }
 }
@@ -155,6 +159,7 @@ impl Snapshot<'_> {
                     recorded
                 }
             };
+            observed.facts.others = self.look_at_others(task, workflow, &recorded)?;
             self.look_at_code(task, workflow, &recorded, BaseOf::Branch, &mut observed)?;
             self.look_at_writers(task, workflow, &recorded, &mut observed)?;
             within.look_at_settings(task, workflow, &recorded, &mut observed)?;

@@ -3,7 +3,7 @@
 use super::routes::Route;
 use crate::{Argument, ArgumentForm};
 use orch_base::PhaseId;
-use orch_core::decide::{PHASE, PersonOrder, WHY, is_order};
+use orch_core::decide::{PHASE, PersonOrder, Priority, WHY, is_order};
 use orch_core::workflow::Owner;
 use orch_view::html::{InputForm, OrderForm, OrderInput};
 use orch_view::{CommandView, FieldView, RunLine, Suggestion};
@@ -15,9 +15,9 @@ use std::sync::Arc;
 const VALUE: &str = "VALUE";
 
 /// The routes that have a button where their command is offered, or where a run hears it.
-pub(super) const BUTTONS: [&str; 15] = [
+pub(super) const BUTTONS: [&str; 16] = [
     "next", "override", "approve", "reject", "rollback", "reopen", "confirm", "answer", "newTask",
-    "undo", "recover", "run", "pause", "resume", "stop",
+    "undo", "relate", "recover", "run", "pause", "resume", "stop",
 ];
 
 /// The orders that may be given about a task now: the commands that its suggestion offers, those that its run hears,
@@ -90,6 +90,15 @@ pub(super) fn new_task(routes: &[Arc<Route>], roots: &[&str]) -> Option<OrderFor
         input("id", "Id: the name of its directory", InputForm::Text),
         input("brief", "Brief: what is wanted, and why", InputForm::Lines),
     ];
+    let priorities = Priority::ALL.map(|one| Value::from(one.as_str())).to_vec();
+    inputs.extend([
+        input(
+            "after",
+            "After: the tasks that have to be done before",
+            InputForm::List,
+        ),
+        input("priority", "Priority", InputForm::OneOf(priorities)),
+    ]);
     if roots.len() > 1 {
         let roots = roots.iter().map(|root| Value::from(*root)).collect();
         let form = InputForm::OneOf(roots);
@@ -184,7 +193,9 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
         rest = after;
         if word.starts_with("--") {
             let written = |argument: &&Argument| match &argument.form {
-                ArgumentForm::Text(option) | ArgumentForm::Flag(option) => option == word,
+                ArgumentForm::Text(option)
+                | ArgumentForm::Texts(option)
+                | ArgumentForm::Flag(option) => option == word,
                 _ => false,
             };
             let argument = route.arguments.iter().find(written)?;
@@ -196,6 +207,9 @@ fn form(route: &Route, words: &[String], fields: &[FieldView]) -> Option<OrderFo
             rest = after;
             match value == WHY || value == PHASE {
                 true => inputs.push(input(argument)),
+                false if matches!(argument.form, ArgumentForm::Texts(_)) => {
+                    drop(known.insert(argument.name.clone(), json!([value])));
+                }
                 false => drop(known.insert(argument.name.clone(), value.as_str().into())),
             }
             continue;

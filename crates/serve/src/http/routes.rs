@@ -378,10 +378,41 @@ pub(super) const ROWS: &[RouteRow] = &[
             Renamed("brief", "brief-text"),
             Same("workflow"),
             Same("root"),
+            Same("after"),
+            Same("parent"),
+            Same("priority"),
+            Same("assignee"),
             WAIT,
         ],
         kinds: &["transitions"],
         ..ORDER
+    },
+    RouteRow {
+        name: "relate",
+        path: "/api/v1/tasks/{task}/relate",
+        command: &["relate"],
+        arguments: &[
+            Same("after"),
+            Same("not-after"),
+            Same("parent"),
+            Same("no-parent"),
+            Same("priority"),
+            Same("no-priority"),
+            Same("assignee"),
+            Same("no-assignee"),
+            Same("dry-run"),
+            WAIT,
+        ],
+        ..ORDER
+    },
+    RouteRow {
+        name: "graph",
+        path: "/api/v1/graph",
+        command: &["graph"],
+        in_path: &[],
+        arguments: &[],
+        kinds: &["graph"],
+        ..GET
     },
     RouteRow {
         name: "rename",

@@ -120,7 +120,7 @@ impl<'a> CardSetting<'a> {
         let task = &status.task;
         let duty = &status.duty;
         let link = self.page.links.to(&task.id, self.page.filter);
-        let is_open = duty.owner != Owner::None;
+        let is_open = !status.is_done();
         let phase = self
             .page
             .charts

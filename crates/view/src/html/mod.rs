@@ -249,7 +249,7 @@ fn owner_word(owner: Owner) -> &'static str {
         Owner::Agent => "agent",
         Owner::Orch => "orch",
         Owner::Process => "running",
-        Owner::None => "finished",
+        Owner::None => "nobody",
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn task(page: &TaskPage<'_>) -> Markup {
                 @if let Some(held) = &task.held { bdi { (held.words()) } }
                 @if page.unmoved_since.is_some() { span { "last step " (age(page.unmoved_since, page.now)) } }
             }
+            @if let Some(relations) = task.relations.words() { p.facts { bdi { (relations) } } }
             @if let Some(sheet) = sheet { (sheet.way()) }
             section.duty.trouble[is_trouble(duty)] {
                 p.card-what {

@@ -11,8 +11,8 @@ use orch_base::{
 };
 use orch_core::decide::{
     ActorKind, BrokenNeed, By, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState,
-    Expectation, GuardPart, HistoryEntry, Kind, Move, NamedVersion, Runner, SendBack, Transition,
-    Tried, Truth, Verdict,
+    Expectation, GuardPart, HistoryEntry, Kind, Move, NamedVersion, Relations, Runner, SendBack,
+    Transition, Tried, Truth, Verdict,
 };
 use orch_core::workflow::{Format, Owner, System, Workflow};
 use serde_json::{Value, json};
@@ -197,6 +197,8 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         inputs: Vec::new(),
         sent_back: None,
         evidence: Vec::new(),
+        blocked_by: Vec::new(),
+        relations: Relations::default(),
         expects: Vec::new(),
         moves: Vec::new(),
         verifications: Vec::new(),

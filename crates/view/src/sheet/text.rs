@@ -133,6 +133,9 @@ impl SheetText<'_> {
                 .push_str(&format!(" (attempt {})", sheet.task.attempt));
         }
         self.out.push('\n');
+        if let Some(relations) = sheet.task.relations.words() {
+            self.painted(Style::Dim, &relations, 2, 2);
+        }
         let asked = match sheet.duty.owner {
             Owner::None => sheet.asked.clone(),
             owner => format!("{}: {}", who(owner), sheet.asked),

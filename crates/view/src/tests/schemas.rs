@@ -6,8 +6,9 @@ use crate::{
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
     GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
     NothingDue, Notice, ParallelReport, PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer,
-    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskSheet,
-    TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport, WorkflowList, indented,
+    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskGraph,
+    TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport, WorkflowList,
+    indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -41,6 +42,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<GenerationAnswer>(
             "Tasks that an executor proposed for a loop: output of orch generate --json",
         ),
+        schema::<TaskGraph>("How tasks relate to one another: output of orch graph --json"),
         schema::<HooksAnswer>("The git hooks, and what was done with them"),
         schema::<ImportAnswer>("The tasks that were made of a task list, and what was skipped"),
         schema::<InitAnswer>("The files that were created, changed and removed"),

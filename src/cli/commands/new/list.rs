@@ -3,17 +3,19 @@
 use super::{NewArgs, read};
 use crate::cli::commands::prelude::{Context, ExitCode, Failure, Ui};
 use crate::cli::commands::report;
-use orch_base::RepoPath;
-use orch_engine::apply::{NewTask, PlannedTask, ids_like};
+use orch_base::{Code, RepoPath, TaskId};
+use orch_engine::apply::{NewTask, PlannedTask, RelationWish, ids_like};
 use orch_engine::survey::Workspace;
 use orch_read::{ListEntry, task_list};
 use orch_view::{ImportAnswer, ImportLine, SkippedLine};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// An entry that becomes a task.
 struct Import {
     entry: ListEntry,
     planned: PlannedTask,
+    relations: RelationWish,
 }
 
 impl Import {
@@ -47,6 +49,7 @@ pub(super) fn run(
     let ids = ids_like(list.entries.iter().map(|entry| entry.name.as_str()));
     let here = context.here(workspace);
     let writer = context.writer(workspace);
+    let known = KnownEntries::of(&list.entries, &ids, workspace)?;
     let mut imports = Vec::new();
     let mut skipped = Vec::new();
     for (entry, id) in list.entries.into_iter().zip(ids) {
@@ -59,15 +62,21 @@ pub(super) fn run(
             place: args.place(here.as_ref()),
             title: Some(&entry.title),
             brief: None,
+            relations: None,
         };
         match writer.create().planned(id.as_str(), &new)? {
-            Some(planned) => imports.push(Import { entry, planned }),
+            Some(planned) => imports.push(Import {
+                relations: known.relations(&entry),
+                entry,
+                planned,
+            }),
             None => {
                 let reason = format!("the task `{id}` is there already");
                 skipped.push(SkippedLine { source, reason });
             }
         }
     }
+    let imports = in_order(imports)?;
     for one in &skipped {
         ui.status(&format!("skipped {}: {}", one.source, one.reason));
     }
@@ -97,6 +106,80 @@ pub(super) fn run(
     Ok(exit)
 }
 
+/// The ids of the entries of a list that are tasks, or become some.
+struct KnownEntries {
+    ids: BTreeMap<String, String>,
+}
+
+impl KnownEntries {
+    /// Those that are not left out, and those whose task is there. Returns an error if the tasks cannot be listed.
+    fn of(entries: &[ListEntry], ids: &[TaskId], workspace: &Workspace) -> Result<Self, Failure> {
+        let tasks = workspace.finder().tasks()?;
+        let is_there = |id: &TaskId| {
+            let mut tasks = tasks.iter();
+            tasks.any(|task| task.id == *id || task.id.unarchived() == Some(id.as_str()))
+        };
+        let mut known = BTreeMap::new();
+        for (entry, id) in entries.iter().zip(ids) {
+            if entry.left_out.is_none() || is_there(id) {
+                known.insert(entry.source.clone(), id.to_string());
+            }
+        }
+        Ok(Self { ids: known })
+    }
+
+    /// What the list says of the relations of an entry, as far as the others are tasks.
+    fn relations(&self, entry: &ListEntry) -> RelationWish {
+        let after = entry.after.iter().filter_map(|source| self.ids.get(source));
+        let parent = entry
+            .parent
+            .as_ref()
+            .and_then(|source| self.ids.get(source));
+        RelationWish {
+            after: after.cloned().collect(),
+            not_after: Vec::new(),
+            parent: parent.cloned().map(Some),
+            priority: entry.priority.map(Some),
+            assignee: entry.assignee.clone().map(Some),
+        }
+    }
+}
+
+/// The same imports, each after those that it names. Returns an error if they wait for one another in a circle.
+fn in_order(imports: Vec<Import>) -> Result<Vec<Import>, Failure> {
+    let ids: BTreeSet<String> = imports
+        .iter()
+        .map(|import| import.planned.task.id.to_string())
+        .collect();
+    let mut placed: BTreeSet<String> = BTreeSet::new();
+    let mut ordered = Vec::new();
+    let mut left = imports;
+    while !left.is_empty() {
+        let is_ready = |import: &Import| {
+            let relations = &import.relations;
+            let parent = relations.parent.iter().flatten();
+            let mut named = relations.after.iter().chain(parent);
+            named.all(|id| placed.contains(id) || !ids.contains(id))
+        };
+        let (ready, rest): (Vec<Import>, Vec<Import>) = left.into_iter().partition(is_ready);
+        if ready.is_empty() {
+            let named = rest.iter().map(|import| import.entry.source.as_str());
+            let named: Vec<&str> = named.collect();
+            let message = format!("these entries wait for one another: {}", named.join(", "));
+            return Err(Failure::new(Code::RelationCycle, message)
+                .hint("correct it in the program that the list comes from"));
+        }
+        placed.extend(
+            ready
+                .iter()
+                .map(|import| import.planned.task.id.to_string()),
+        );
+        ordered.extend(ready);
+        left = rest;
+    }
+    Ok(ordered)
+}
+
 /// Creates the tasks, each in one commit. If one fails, those before it stay, and a second import continues.
 fn create(
     args: &NewArgs,
@@ -113,6 +196,7 @@ fn create(
             place: args.place(here.as_ref()),
             title: Some(&import.entry.title),
             brief: import.brief(),
+            relations: Some(&import.relations),
         };
         match writer.create().task(import.planned.task.id.as_str(), &new) {
             Ok(created) => all_applied.push(created.applied),

@@ -1,0 +1,34 @@
+//! What a series of looks has read of other tasks.
+
+use orch_base::TaskId;
+use orch_core::decide::{GraphTask, OtherTask};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A task, as others see it.
+pub struct OtherGlimpse {
+    /// What decisions about others see of it; `None` if its record cannot be read, or it has none.
+    pub seen: Option<OtherTask>,
+    /// Its place in the graph.
+    pub node: GraphTask,
+    /// Its title.
+    pub title: Option<String>,
+    /// Whether it ended otherwise than well, or was put into the archive before its end.
+    pub is_given_up: bool,
+}
+
+/// What was read of other tasks in a series of looks.
+#[derive(Default)]
+pub(crate) struct KnownOthers {
+    pub(super) named: RefCell<HashMap<TaskId, Option<Arc<OtherGlimpse>>>>,
+    pub(super) parts: RefCell<Option<Arc<Vec<Arc<OtherGlimpse>>>>>,
+}
+
+impl KnownOthers {
+    /// Forgets everything, because another series begins.
+    pub(super) fn forget(&self) {
+        self.named.borrow_mut().clear();
+        self.parts.borrow_mut().take();
+    }
+}
