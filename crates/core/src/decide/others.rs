@@ -169,9 +169,7 @@ impl<'a> RelationHold<'a> {
         };
         for id in given_up {
             let effect = format!("no longer wait for {id}");
-            decision
-                .options
-                .push(self.relating("--not-after", id, effect));
+            decision.options.push(self.not_after(id, effect));
         }
         let ids: Vec<String> = open.iter().map(ToString::to_string).collect();
         decision.verdict = Verdict::Wait {
@@ -197,9 +195,7 @@ impl<'a> RelationHold<'a> {
                 for id in ids {
                     if relations.after.contains(id) {
                         let effect = format!("no longer wait for {id}");
-                        decision
-                            .options
-                            .push(self.relating("--not-after", id, effect));
+                        decision.options.push(self.not_after(id, effect));
                     } else {
                         let effect = format!("no longer be part of {id}");
                         decision.options.push(self.no_parent(effect));
@@ -211,9 +207,7 @@ impl<'a> RelationHold<'a> {
                 match next {
                     Some(next) => {
                         let effect = format!("no longer wait for {next}");
-                        decision
-                            .options
-                            .push(self.relating("--not-after", next, effect));
+                        decision.options.push(self.not_after(next, effect));
                     }
                     None => {
                         let part = path.get(1).map_or("", TaskId::as_str);
@@ -250,9 +244,9 @@ impl<'a> RelationHold<'a> {
         };
     }
 
-    fn relating(self, option: &str, other: &TaskId, effect: String) -> super::Choice {
+    fn not_after(self, other: &TaskId, effect: String) -> super::Choice {
         let task = self.evaluation.facts.task.as_str();
-        let argv = ["orch", "relate", task, option, other.as_str()];
+        let argv = ["orch", "relate", task, "--not-after", other.as_str()];
         choice("relate", argv, Owner::Human, effect)
     }
 

@@ -5,6 +5,7 @@ use super::record::{TaskRecord, events_of};
 use super::steps::verdict;
 use crate::survey::Error;
 use crate::survey::other_glimpse::KnownOthers;
+use crate::survey::others::OtherReader;
 use orch_base::TaskId;
 use orch_core::decide::{Detail, Kind, OtherTask, ProvenStep, Standing, replay_record};
 use orch_core::workflow::Workflow;
@@ -116,9 +117,8 @@ impl NewSteps<'_> {
         if !workflow.is_some_and(Workflow::reads_children) {
             return Ok(None);
         }
-        let parts = self
-            .before
-            .parts_of(&self.task.id, &KnownOthers::default())?;
+        let parts =
+            OtherReader::of(&self.before).parts_of(&self.task.id, &KnownOthers::default())?;
         let is_named = |id: &TaskId| {
             let mut named = entry.others.iter().filter(|other| other.part);
             named.any(|other| other.id == *id || id.unarchived() == Some(other.id.as_str()))

@@ -26,7 +26,7 @@ mod misplaced;
 mod moved;
 mod named;
 pub(crate) mod other_glimpse;
-mod others;
+pub(crate) mod others;
 mod overview;
 mod reader;
 mod removed_record;

@@ -1,7 +1,9 @@
 //! What a series of looks has read of other tasks.
 
+use super::{Error, TaskRef};
 use orch_base::TaskId;
-use orch_core::decide::{GraphTask, OtherTask};
+use orch_core::decide::{GraphTask, OtherTask, OtherTasks, Recorded};
+use orch_core::workflow::Workflow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,4 +33,15 @@ impl KnownOthers {
         self.named.borrow_mut().clear();
         self.parts.borrow_mut().take();
     }
+}
+
+/// A source in which a look sees the tasks to which a task is related.
+pub(super) trait SeesOthers {
+    /// What a look at a task sees of others. Returns an error if the source cannot be read.
+    fn look_at_others(
+        &self,
+        task: &TaskRef,
+        workflow: &Workflow,
+        recorded: &Recorded,
+    ) -> Result<OtherTasks, Error>;
 }

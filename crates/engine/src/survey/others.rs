@@ -3,7 +3,7 @@
 //! Those that a task waits for are read by their names. Its parts have to be searched for among all tasks, which is done only
 //! for a workflow that asks about them, and once for a series of looks.
 
-use super::other_glimpse::{KnownOthers, OtherGlimpse};
+use super::other_glimpse::{KnownOthers, OtherGlimpse, SeesOthers};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Finder, Look, TaskRef};
 use orch_base::{RepoPath, TaskId};
@@ -24,7 +24,17 @@ pub(super) fn rests_on_others(workflow: &Workflow, relations: &Relations) -> boo
     !relations.after.is_empty() || relations.parent.is_some() || workflow.reads_children()
 }
 
-impl Snapshot<'_> {
+/// Reads the tasks to which a task is related, in one source.
+#[derive(Clone, Copy)]
+pub(crate) struct OtherReader<'s> {
+    snapshot: &'s Snapshot<'s>,
+}
+
+impl<'s> OtherReader<'s> {
+    pub(crate) fn of(snapshot: &'s Snapshot<'s>) -> Self {
+        Self { snapshot }
+    }
+
     /// What a decision about a task sees of others, with what is wrong with its relations. Returns an error if the source
     /// cannot be read.
     pub(super) fn other_tasks(
@@ -96,7 +106,7 @@ impl Snapshot<'_> {
         if let Some(found) = known.named.borrow().get(id) {
             return Ok(found.clone());
         }
-        let search = self.search();
+        let search = self.snapshot.search();
         let mut task = search.task_named(id)?;
         if let (None, Ok(archived)) = (&task, TaskId::new(id.archived())) {
             task = search.task_named(&archived)?;
@@ -137,7 +147,7 @@ impl Snapshot<'_> {
     /// All tasks that are part of another one.
     fn all_parts(&self) -> Result<Vec<Arc<OtherGlimpse>>, Error> {
         let mut parts = Vec::new();
-        for task in self.search().tasks()? {
+        for task in self.snapshot.search().tasks()? {
             if !self.may_have_parent(&task.state_path())? {
                 continue;
             }
@@ -151,7 +161,10 @@ impl Snapshot<'_> {
 
     /// Whether the text of a state speaks of a parent.
     fn may_have_parent(&self, state: &RepoPath) -> Result<bool, Error> {
-        let content = self.source.read(state, self.setting.config.limit_bytes)?;
+        let content = self
+            .snapshot
+            .source
+            .read(state, self.snapshot.setting.config.limit_bytes)?;
         Ok(match content {
             Content::Bytes(bytes) => bytes.windows(8).any(|word| word == b"\"parent\""),
             _ => false,
@@ -172,7 +185,10 @@ impl Snapshot<'_> {
             is_given_up: task.id.is_archived(),
         };
         let path = task.state_path();
-        let content = self.source.read(&path, self.setting.config.limit_bytes)?;
+        let content = self
+            .snapshot
+            .source
+            .read(&path, self.snapshot.setting.config.limit_bytes)?;
         let bytes = match content {
             Content::Bytes(bytes) => bytes,
             _ => Vec::new(),
@@ -183,12 +199,12 @@ impl Snapshot<'_> {
             .as_ref()
             .and_then(|value| value.pointer("/workflow/name")?.as_str());
         let name = named.unwrap_or(task.workflow.as_str());
-        let loaded = match self.setting.workflow(name).and_then(|loaded| {
+        let loaded = match self.snapshot.setting.workflow(name).and_then(|loaded| {
             loaded.usable()?;
             Ok(loaded)
         }) {
             Ok(loaded) => loaded,
-            Err(error) => match self.former_workflow(task, &error)? {
+            Err(error) => match self.snapshot.former_workflow(task, &error)? {
                 Some((loaded, _)) => loaded,
                 None => return Ok(found),
             },
@@ -201,7 +217,10 @@ impl Snapshot<'_> {
             text: &text,
             value: value.as_ref(),
         };
-        let log = self.source.read_log(&task.transcript_path(), LOG_END)?;
+        let log = self
+            .snapshot
+            .source
+            .read_log(&task.transcript_path(), LOG_END)?;
         let believed = log
             .end()
             .and_then(|end| believed_state(workflow, state, LogPeek::new(end.length, &end.bytes)));
@@ -209,7 +228,10 @@ impl Snapshot<'_> {
             Some(state) => Some(state),
             None => {
                 let whole = match log.end() {
-                    Some(_) => self.source.read_log(&task.transcript_path(), u64::MAX)?,
+                    Some(_) => self
+                        .snapshot
+                        .source
+                        .read_log(&task.transcript_path(), u64::MAX)?,
                     None => log,
                 };
                 match read_record(
@@ -251,9 +273,10 @@ impl Snapshot<'_> {
         }
         Ok(found)
     }
+}
 
-    /// What a look at a task sees of others.
-    pub(super) fn look_at_others(
+impl SeesOthers for Snapshot<'_> {
+    fn look_at_others(
         &self,
         task: &TaskRef,
         workflow: &Workflow,
@@ -267,7 +290,7 @@ impl Snapshot<'_> {
         }
         let none = KnownOthers::default();
         let known = self.others.unwrap_or(&none);
-        self.other_tasks(task, workflow, &state.relations, known)
+        OtherReader::of(self).other_tasks(task, workflow, &state.relations, known)
     }
 }
 
@@ -300,7 +323,7 @@ impl Look<'_> {
         let known = KnownOthers::default();
         let mut tasks = Vec::new();
         for id in ids {
-            if snapshot
+            if OtherReader::of(&snapshot)
                 .other(id, &known)?
                 .is_some_and(|found| found.node.done)
             {
@@ -317,7 +340,7 @@ impl Finder<'_> {
     pub fn glimpses(&self, tasks: &[TaskRef]) -> Result<Vec<OtherGlimpse>, Error> {
         let glimpses = self.crew.map_each(tasks, |reader, task| {
             let head = reader.head()?;
-            reader.snapshot_at(head, |snapshot| snapshot.glimpse(task))
+            reader.snapshot_at(head, |snapshot| OtherReader::of(snapshot).glimpse(task))
         });
         glimpses.into_iter().collect()
     }
@@ -330,7 +353,8 @@ impl Finder<'_> {
         relations: &Relations,
     ) -> Result<OtherTasks, Error> {
         let known = KnownOthers::default();
-        self.reader
-            .snapshot(|snapshot| snapshot.other_tasks(task, workflow, relations, &known))
+        self.reader.snapshot(|snapshot| {
+            OtherReader::of(snapshot).other_tasks(task, workflow, relations, &known)
+        })
     }
 }

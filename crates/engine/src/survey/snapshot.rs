@@ -4,7 +4,7 @@
 
 use super::costs::Costs;
 use super::glance::Glance;
-use super::other_glimpse::KnownOthers;
+use super::other_glimpse::{KnownOthers, SeesOthers as _};
 use super::setting::{CORRECT_HEAD, Settings};
 use super::{BaseOf, CodeAt, Error, Loaded, TaskRef, UsableWorkflow};
 use orch_base::{Code, Diagnostic, Digest, Hint, Place, RepoPath};
