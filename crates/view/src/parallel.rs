@@ -280,7 +280,7 @@ impl WorkTreesReport {
             let state = match (tree.removed, tree.dirty, tree.merged) {
                 (true, _, _) => styled("removed", Style::Good),
                 (_, true, _) => styled("uncommitted", Style::Warn),
-                (_, _, true) => styled("merged", Style::Good),
+                (_, _, true) => styled("nothing to merge", Style::Good),
                 _ => plain("unmerged"),
             };
             rows.push(vec![

@@ -136,7 +136,8 @@ fn side_by_side(
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
     if args.trust_once {
-        let words = ["orch", "run", "--parallel", "--trust-once"];
+        let parallel = format!("--parallel={most}");
+        let words = ["orch", "run", &parallel, "--trust-once"];
         context.writer(workspace).authority().refuse_agent(&words)?;
     }
     context.keep_log(workspace);
