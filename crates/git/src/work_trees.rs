@@ -48,6 +48,10 @@ pub enum BranchMoved {
     Overtaken,
     /// It is checked out in a work tree with uncommitted changes, of which this is the first.
     CheckedOut(PathBuf, String),
+    /// It is checked out in a work tree in which another command of git works now.
+    Locked(PathBuf),
+    /// It is checked out in a work tree in which git does not move it, and why.
+    Refused(PathBuf, String),
 }
 
 /// The files in a git directory that tell of an operation that has begun.
@@ -399,8 +403,12 @@ impl WorkTrees<'_> {
         } else if self.tip(branch)? != Some(from) {
             Ok(BranchMoved::Overtaken)
         } else {
-            let why = said.message.lines().next().unwrap_or_default().to_owned();
-            Ok(BranchMoved::CheckedOut(tree.path.clone(), why))
+            let place = tree.path.clone();
+            if said.message.contains("index.lock") {
+                return Ok(BranchMoved::Locked(place));
+            }
+            let why: Vec<&str> = said.message.split_whitespace().collect();
+            Ok(BranchMoved::Refused(place, why.join(" ")))
         }
     }
 }

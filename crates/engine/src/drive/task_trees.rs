@@ -99,6 +99,9 @@ pub(super) fn remove(
     base: &str,
 ) -> Result<Option<String>, Error> {
     let claim = trees.claim(&tree.task)?;
+    if !tree.path.exists() {
+        return Ok(None);
+    }
     let why = stays(writer, trees, tree, base)?;
     if why.is_none() {
         claim.remove()?;

@@ -116,7 +116,9 @@ fn exit_of(report: &ParallelReport, goes_on: bool) -> ExitCode {
         ExitCode::Interrupted
     } else if has(&["failed", "conflict"]) {
         ExitCode::No
-    } else if report.tasks.is_empty() || has(&["unmerged", "waiting", "held", "stopped"]) {
+    } else if report.tasks.is_empty()
+        || has(&["unmerged", "sent-back", "waiting", "held", "stopped"])
+    {
         ExitCode::Nothing
     } else {
         ExitCode::Fine

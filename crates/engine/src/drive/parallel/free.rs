@@ -23,7 +23,7 @@ impl Parallel<'_> {
                 continue;
             }
             let tip = self.store.work_trees().tip(&self.trees.branch(&task.id))?;
-            if tip.is_some() && tip.as_ref() == self.seen.get(&task.id) {
+            if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
                 continue;
             }
             let place = match tip {

@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// How often it is tried again because the base branch has moved.
 const TRIES: u32 = 5;
+/// The pause while another command of git works where the base branch is checked out.
+const MOMENT: Duration = Duration::from_millis(300);
 /// How often the process that verifies is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -144,6 +146,14 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
                 )));
             }
             BranchMoved::Overtaken => {}
+            BranchMoved::Locked(_) => sleep(MOMENT),
+            BranchMoved::Refused(tree, why) => {
+                let base = &request.base;
+                let place = tree.display();
+                let why =
+                    format!("{base} is checked out in {place}, and git does not move it: {why}");
+                return Ok(BranchOutcome::Later(why));
+            }
             BranchMoved::CheckedOut(tree, what) => {
                 return Ok(BranchOutcome::Later(format!(
                     "{} is checked out in {} with uncommitted changes ({what}): {}",
@@ -155,7 +165,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         }
     }
     Ok(BranchOutcome::Later(format!(
-        "{} moved again and again",
+        "{} moved, or git worked where it is checked out, again and again",
         request.base
     )))
 }

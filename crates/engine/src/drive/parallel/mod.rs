@@ -183,7 +183,14 @@ impl Parallel<'_> {
                 break;
             }
             let index = self.row(&found)?;
-            if let Err(error) = self.begin(index, found) {
+            let task = found.id.clone();
+            let Err(error) = self.begin(index, found) else {
+                continue;
+            };
+            if error.class() == Class::Busy {
+                self.tasks[index].end(TaskStage::Held, error.to_string());
+                self.leave_alone(task)?;
+            } else {
                 self.tasks[index].end(TaskStage::Failed, error.to_string());
             }
         }
@@ -276,13 +283,30 @@ impl Parallel<'_> {
         {
             row.end(TaskStage::Held, format!("{holder} holds it"));
         }
-        if row.stage == TaskStage::Held && self.options.goes_on {
-            self.again.insert(row.task.clone(), Instant::now() + AGAIN);
-        } else if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
-            self.seen.insert(row.task.clone(), tip);
-        }
         if row.stage == TaskStage::Done {
             self.done.push(slot.index);
+        }
+        if row.stage == TaskStage::Held {
+            let task = row.task.clone();
+            return self.leave_alone(task);
+        }
+        if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
+            self.seen.insert(row.task.clone(), tip);
+        }
+        Ok(())
+    }
+
+    /// Leaves a task alone that somebody else works on: for a while, or until its branch moves if this process does not wait.
+    fn leave_alone(&mut self, task: TaskId) -> Result<(), Error> {
+        if self.options.goes_on {
+            self.again.insert(task, Instant::now() + AGAIN);
+        } else {
+            let tip = self.store.work_trees().tip(&self.trees.branch(&task))?;
+            let tip = match tip {
+                Some(tip) => tip,
+                None => self.base_tip()?,
+            };
+            self.seen.insert(task, tip);
         }
         Ok(())
     }
@@ -368,6 +392,8 @@ impl Parallel<'_> {
         };
         let stays = match remove(self.writer, &self.trees, &tree, &self.base) {
             Ok(stays) => stays,
+            // Another process that has joined the branch removes it.
+            Err(error) if error.class() == Class::Busy => None,
             Err(error) => Some(error.to_string()),
         };
         if let Some(why) = stays {
