@@ -18,6 +18,7 @@ mod audit;
 mod costs;
 mod grown;
 mod instructions;
+mod leases;
 mod lives;
 mod lock;
 mod longer;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    let parts: [(&str, Part); 18] = [
+    let parts: [(&str, Part); 19] = [
         ("start", start::start),
         ("instructions", instructions::instructions),
         ("suggest", suggest),
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         ("latency", latency),
         ("idle", idle),
         ("check", check),
+        ("leases", leases::leases),
         ("lock", lock::lock),
         ("audit", audit::audit),
         ("overview", overview::overview),

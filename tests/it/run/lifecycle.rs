@@ -89,7 +89,10 @@ fn a_scripted_agent_takes_a_task_from_planning_to_done_with_a_failing_test_on_th
         .collect();
     assert_eq!(standings.len(), 10);
     assert!(
-        standings.iter().all(|standing| **standing == "proven"),
+        // The first step shares its commit with the event that says who holds the task.
+        standings
+            .iter()
+            .all(|standing| ["proven", "folded"].iter().any(|known| *standing == known)),
         "{audit:#}"
     );
     assert_eq!(world.dirty(), "");
