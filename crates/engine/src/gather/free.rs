@@ -77,7 +77,7 @@ pub fn free(workspace: &Workspace) -> Result<Free, Error> {
         };
         known.insert(id, candidate);
     }
-    if workspace.reader().store().is_some() {
+    if workspace.reader().store().is_some() && workspace.has_other_places()? {
         further_elsewhere(workspace, &mut known, &mut problems)?;
     }
     Ok(Free::of(known.into_values().collect(), problems))

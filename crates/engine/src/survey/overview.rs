@@ -74,6 +74,19 @@ impl Workspace {
         self.overview_of(&|_| true)
     }
 
+    /// Whether there is any place beside this work tree. Returns an error if there is no repository, or git cannot list its
+    /// branches.
+    pub(crate) fn has_other_places(&self) -> Result<bool, Error> {
+        let store = self.reader.repository_or_refuse()?;
+        let (roots, unread) = store.layout().other_work_trees()?;
+        let (tips, broken) = store.refs().branches()?;
+        let head = store.refs().head()?;
+        let is_other = tips
+            .iter()
+            .any(|tip| Some(&tip.name) != head.branch.as_ref());
+        Ok(is_other || !roots.is_empty() || !unread.is_empty() || !broken.is_empty())
+    }
+
     /// The same, without the tasks of which no other place has later steps than this work tree.
     pub(crate) fn overview_elsewhere(&self) -> Result<Overview<'_>, Error> {
         self.overview_of(&|furthest| !furthest.same.contains(&0))
