@@ -4,12 +4,22 @@
 //! `orch_core::lease`, so all stores keep the same promises, and one suite of tests runs over all of them.
 
 mod boot;
+mod document;
+pub mod git;
 pub mod leases;
 pub mod local;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod owner;
 mod random;
 pub mod store;
+mod watch;
 pub mod worktrees;
+
+#[cfg(test)]
+mod tests;
+
+pub use random::random;
 
 pub use random::random;
 

@@ -19,6 +19,20 @@ pub(super) struct GitProgram<'s> {
     pub root: &'s Path,
 }
 
+/// How a git process ended, and what it printed.
+pub(super) struct GitEnd {
+    pub is_success: bool,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl GitEnd {
+    /// What it printed on stderr, as text.
+    pub(super) fn message(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).trim().to_owned()
+    }
+}
+
 impl GitProgram<'_> {
     /// Runs `git` in the work tree with `input` on its stdin, and returns its stdout. Returns an error if it
     /// cannot be started or fails.
@@ -35,12 +49,30 @@ impl GitProgram<'_> {
         arguments: &[&str],
         input: &[u8],
     ) -> Result<Vec<u8>, GitFault> {
+        let end = self.end_within(limit, arguments, input)?;
+        if end.is_success {
+            Ok(end.stdout)
+        } else {
+            Err(failed(subcommand(arguments), end.message()))
+        }
+    }
+
+    /// Runs `git` like [`Self::git_within`], and returns what it printed, also if it exited with an error.
+    pub(super) fn end_within(
+        &self,
+        limit: Duration,
+        arguments: &[&str],
+        input: &[u8],
+    ) -> Result<GitEnd, GitFault> {
         let name = subcommand(arguments);
         let fail = |error: io::Error| failed(name, error.to_string());
         // Not pipes: what git has started may hold them open.
-        let (Some(stdout), Some(stderr)) = (unnamed_file(), unnamed_file()) else {
-            return self.git(arguments, input);
-        };
+        let stdout = unnamed_file()
+            .map_or_else(tempfile::tempfile, Ok)
+            .map_err(fail)?;
+        let stderr = unnamed_file()
+            .map_or_else(tempfile::tempfile, Ok)
+            .map_err(fail)?;
         let mut command = self.command(arguments);
         ignore_other_index(&mut command);
         command.stdout(stdout.try_clone().map_err(fail)?);
@@ -63,16 +95,16 @@ impl GitProgram<'_> {
                 return Err(failed(name, message));
             }
             // Short steps at first, because most programs end soon.
-            thread::sleep((passed / 4).clamp(Duration::from_millis(1), Duration::from_millis(50)));
+            thread::sleep((passed / 16).clamp(Duration::from_millis(1), Duration::from_millis(50)));
         };
         if status.success() {
-            return given.and_then(|()| written(stdout)).map_err(fail);
+            given.map_err(fail)?;
         }
-        let message = written(stderr).map_err(fail)?;
-        Err(failed(
-            name,
-            String::from_utf8_lossy(&message).trim().to_owned(),
-        ))
+        Ok(GitEnd {
+            is_success: status.success(),
+            stdout: written(stdout).map_err(fail)?,
+            stderr: written(stderr).map_err(fail)?,
+        })
     }
 
     /// Runs a `git` command that writes another index than that of the work tree. Returns an error if it cannot be

@@ -53,6 +53,7 @@ mod read_index;
 mod recent;
 mod ref_tables;
 mod references;
+mod remote_refs;
 mod removals;
 mod separate;
 mod side_work;
@@ -96,6 +97,7 @@ use orch_files::io_error;
 pub use patch::patch;
 pub use push::{PushOutcome, Pushes, Upstream};
 pub use references::{BranchTip, Refs};
+pub use remote_refs::{Carrier, Probed, RefAnswer, RefChange, RemotePlace, RemoteRefs};
 pub use removals::{Removal, Removals};
 pub use separate::{
     CheckoutChanges, CloneSource, SeparateCheckout, SeparateClone, SeparateEntry, Submodule,
@@ -389,6 +391,17 @@ impl Store {
         WorkTrees {
             git: self.git(),
             refs: self.refs(),
+            history: self.history(),
+        }
+    }
+
+    /// The references of its remotes.
+    #[must_use]
+    pub fn remote_refs(&self) -> RemoteRefs<'_> {
+        RemoteRefs {
+            git: self.git(),
+            objects: &self.objects,
+            layout: self.layout(),
             history: self.history(),
         }
     }

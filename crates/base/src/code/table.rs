@@ -430,9 +430,14 @@ codes! {
         "It is truncated, a tag is not closed, a text is not escaped, or other output was redirected into the file.",
         "Write the report again, to a file of its own.";
     LeaseDamaged = "lease-damaged", NotNow,
-        "The file of a lease, or of the owner of leases, is damaged.",
+        "A lease, or the file of the owner of leases, is damaged.",
         "Something other than orch wrote it, or the disk lost a part.",
-        "Read the message: it names the file. `orch take TASK --break WHY` ends a lease that cannot be read.";
+        "Read the message: it names the place. `orch take TASK --break WHY` ends a lease that cannot be read.";
+    LeaseStore = "lease-store", Fault,
+        "The store of leases cannot be used.",
+        "It cannot be reached, refuses what orch asks for, or did not answer in time. Nothing is known of whether the last \
+         change took place; orch reads again before it believes anything.",
+        "Check the network, `[leases]` in orch.toml, and whether you may write there. Then try again.";
     LeftProcesses = "left-processes", Finding,
         "A process outlived the turn of its executor, and orch ended it.",
         "The executor left background processes running, or an earlier run was cut short.",
@@ -552,6 +557,10 @@ codes! {
         "A request to `orch serve` has no valid token.",
         "The request has neither an `Authorization: Bearer TOKEN` header nor a cookie, or the tokens have changed.",
         "Open the URL that `orch serve` prints, or send a token from `orch/serve.json` in the git directory.";
+    NoRemote = "no-remote", Usage,
+        "A remote of the repository cannot be used.",
+        "There is no remote of this name, or pushes to it go to several URLs, so that one could succeed and another fail.",
+        "See `git remote --verbose`. Name another remote, or leave it one URL for pushes.";
     NoUpstream = "no-upstream", Usage,
         "The branch has no upstream, so there is nowhere to push.",
         "`orch verify --push` pushes what it records to the upstream of the branch.",
