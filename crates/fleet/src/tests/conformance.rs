@@ -35,7 +35,8 @@ impl Scale {
     fn of(site: &dyn Site) -> Self {
         if is_at_length() {
             Self {
-                takers: 20,
+                // git's own server lets only few connections wait.
+                takers: if site.is_slow() { 5 } else { 20 },
                 take_overs: 10,
                 tasks: usize::MAX,
             }

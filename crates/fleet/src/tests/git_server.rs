@@ -22,6 +22,7 @@ pub(super) struct World {
     home: tempfile::TempDir,
     pub url: String,
     pub reach: Reach,
+    format: String,
     clones: AtomicUsize,
     daemon: Option<Child>,
 }
@@ -56,6 +57,7 @@ impl World {
             home,
             url,
             reach,
+            format,
             clones: AtomicUsize::new(0),
             daemon,
         }
@@ -68,8 +70,12 @@ impl World {
     /// A new clone, with the remote `origin`.
     pub(super) fn cloned(&self) -> PathBuf {
         let name = format!("clone-{}", self.clones.fetch_add(1, Relaxed));
-        git(self.home.path(), &["clone", "-q", &self.url, &name]);
+        git(
+            self.home.path(),
+            &["init", "-q", "-b", "main", &self.format, &name],
+        );
         let clone = self.home.path().join(name);
+        git(&clone, &["remote", "add", "origin", &self.url]);
         git(&clone, &["config", "user.name", "Ann"]);
         git(&clone, &["config", "user.email", "ann@example.com"]);
         clone
@@ -132,6 +138,7 @@ fn start_daemon(root: &Path, port: u16) -> Child {
     let arguments = [
         "--export-all",
         "--enable=receive-pack",
+        "--max-connections=0",
         "--listen=127.0.0.1",
         &base,
         &port_word,

@@ -4,3 +4,7 @@ mod conformance;
 mod git_server;
 mod git_store;
 mod local_store;
+#[cfg(feature = "nats")]
+mod nats_server;
+#[cfg(feature = "nats")]
+mod nats_store;
