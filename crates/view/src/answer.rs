@@ -146,12 +146,14 @@ pub struct TrustAnswer {
 pub struct TrustLine {
     /// The key in orch.toml, or the path of instructions or of settings of agent programs.
     pub name: String,
-    /// The program and its arguments; null for files and webhooks.
+    /// The program and its arguments; null for everything else.
     pub command: Option<Vec<String>>,
     /// The address that a webhook posts to; null for everything else.
     pub webhook: Option<String>,
     /// The variable with the key that signs what is posted; null if nothing is signed.
     pub secret: Option<String>,
+    /// The store of leases on the network; null for everything else.
+    pub store: Option<String>,
     /// Whether it is trusted as it is now.
     pub trusted: bool,
 }

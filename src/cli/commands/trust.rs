@@ -10,8 +10,8 @@ use orch_view::{TrustAnswer, TrustLine};
 /// orch starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
 /// [executor.*] and [[notify]], the files of the repository that they name, instructions of agents that differ from
 /// those that ship with orch, and, if there is an executor, the settings by which agent programs run commands, such as
-/// .claude/settings.json and .mcp.json. It posts to no webhook, and signs with no variable, that was not trusted either. After
-/// each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust, outside the repository. A
+/// .claude/settings.json and .mcp.json. It posts to no webhook, signs with no variable, and keeps leases nowhere on the network, that
+/// was not trusted either. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust, outside the repository. A
 /// command given after `--` on the command line needs none. Only a person at a terminal can trust.
 ///
 /// Without an option, prints what was not trusted yet, and trusts it.
@@ -67,12 +67,14 @@ fn print(
             .unzip();
         let name = one.name;
         let command = one.command;
+        let store = one.store;
         let trusted = one.is_trusted;
         TrustLine {
             name,
             command,
             webhook,
             secret: secret.flatten(),
+            store,
             trusted,
         }
     };
@@ -86,13 +88,15 @@ fn print(
         command: argv,
         webhook,
         secret,
+        store,
         trusted,
     } in trustees
     {
         let signed = secret.map_or_else(String::new, |name| format!(", signed with ${name}"));
         let what = argv
             .map(|argv| command(&argv))
-            .or(webhook.map(|url| format!("post to {url}{signed}")));
+            .or(webhook.map(|url| format!("post to {url}{signed}")))
+            .or(store.map(|store| format!("keep {store}")));
         let what = what.map(|what| format!("  {what}")).unwrap_or_default();
         ui.answer(&format!(
             "{}  {name}{what}\n",

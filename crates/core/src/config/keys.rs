@@ -29,6 +29,7 @@ pub(super) const TOP: Section = Section {
         ("verify", "[verify.tests]"),
         ("checkouts", "[checkouts]"),
         ("worktrees", "[worktrees]"),
+        ("leases", "[leases]"),
     ],
 };
 
@@ -168,8 +169,20 @@ pub(super) const WORKTREES: Section = Section {
     ],
 };
 
+pub(super) const LEASES: Section = Section {
+    title: "`[leases]`",
+    keys: &[
+        ("store", "store = \"git\""),
+        ("length", "length = \"30m\""),
+        ("remote", "remote = \"origin\""),
+        ("url", "url = \"nats://nats.example.com:4222\""),
+        ("bucket", "bucket = \"shop\""),
+        ("secret", "secret = \"ORCH_NATS\""),
+    ],
+};
+
 /// All tables.
-pub(super) const SECTIONS: [Section; 13] = [
+pub(super) const SECTIONS: [Section; 14] = [
     TOP,
     ROOT,
     GIT,
@@ -183,6 +196,7 @@ pub(super) const SECTIONS: [Section; 13] = [
     VERIFY,
     CHECKOUTS,
     WORKTREES,
+    LEASES,
 ];
 
 /// The title of the table that a key belongs to, and an example of the key.

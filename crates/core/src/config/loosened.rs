@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// The keys that decide nothing about a record, and start no program.
-const WORDS: [&str; 4] = ["version", "settle_ms", "watch", "checkouts"];
+const WORDS: [&str; 5] = ["version", "settle_ms", "watch", "checkouts", "leases"];
 
 /// What the changes of `orch.toml` make looser, or may make looser. What only tightens it is left out.
 #[must_use]

@@ -5,6 +5,7 @@
 
 mod executors;
 mod keys;
+mod leases;
 mod loosened;
 mod notices;
 mod parse;
@@ -19,6 +20,7 @@ mod webhook;
 mod worktrees;
 
 pub use executors::{ExecutorConfig, Executors};
+pub use leases::{LeaseSettings, LeaseStoreKind};
 pub use loosened::loosened;
 pub use notices::{NotifyAction, NotifyConfig};
 pub use orch_base::Patterns;
@@ -185,6 +187,8 @@ pub struct Config {
     pub most_checkouts: usize,
     /// `[worktrees]`: where tasks are worked on side by side.
     pub worktrees: WorkTreesConfig,
+    /// `[leases]`: where it stands who works on which task.
+    pub leases: LeaseSettings,
     /// `[[notify]]`: what is started when a person is needed, or a task or run has ended.
     pub notify: Vec<NotifyConfig>,
 }
@@ -372,6 +376,7 @@ impl Default for Config {
             verify: BTreeMap::new(),
             most_checkouts: 8,
             worktrees: WorkTreesConfig::default(),
+            leases: LeaseSettings::default(),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::executors::executors;
 use super::keys::{
-    ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, PEOPLE, REQUIRE, ROOT, TOP, WATCH, WORKTREES, example,
+    ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, LEASES, PEOPLE, REQUIRE, ROOT, TOP, WATCH, WORKTREES,
+    example,
 };
+use super::leases::leases;
 use super::notices::notify;
 use super::reader::{SettingsDialect, SettingsReader, choice, invalid, unknown_choice};
 use super::verify::verifications;
@@ -148,6 +150,10 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         worktrees: reader
             .table(top, "worktrees", WORKTREES.title)
             .map(|table| work_trees(reader, table))
+            .unwrap_or_default(),
+        leases: reader
+            .table(top, "leases", LEASES.title)
+            .map(|table| leases(reader, table))
             .unwrap_or_default(),
         executors: top
             .take("executor")

@@ -1,6 +1,6 @@
 //! Trust: which programs of a repository may be started.
 //!
-//! `orch.toml` names programs, and a clone or a merge may bring another `orch.toml`. So nothing that it names is
+//! `orch.toml` names programs and addresses, and a clone or a merge may bring another `orch.toml`. So nothing that it names is
 //! started before a person has trusted it, as it is: each command with the files of the repository that it names, the
 //! instructions of agents that differ from those that ship with `orch`, and, where there is an executor, the settings by
 //! which agent programs start more. Trust is kept outside the repository, as
@@ -13,7 +13,7 @@ use crate::survey::Workspace;
 use orch_base::{
     Code, Digest, Error, Hint, ObjectFormat, VerificationName, command, is_program_setting,
 };
-use orch_core::config::{NotifyAction, Webhook};
+use orch_core::config::{LeaseSettings, NotifyAction, Webhook};
 use orch_core::verification::VerifyTable;
 use orch_core::workflow::System;
 use orch_files::{Directory, io_error};
@@ -62,6 +62,8 @@ pub struct Trustee {
     pub command: Option<Vec<String>>,
     /// The webhook; `None` for everything else.
     pub webhook: Option<Webhook>,
+    /// The store of leases; `None` for everything else.
+    pub store: Option<String>,
     /// Whether it is trusted as it is.
     pub is_trusted: bool,
     digest: Digest,
@@ -74,6 +76,7 @@ impl Trustee {
             name,
             command: None,
             webhook: None,
+            store: None,
             is_trusted: false,
             digest,
         }
@@ -134,7 +137,7 @@ pub(super) fn refuse_untrusted(
     let is_known = known.contains(&digest);
     let is_own = !options.command.is_empty() && is_known;
     let new = subjects(writer)?.into_iter().find(|one| {
-        let is_text = one.command.is_none() && one.webhook.is_none();
+        let is_text = one.command.is_none() && one.webhook.is_none() && one.store.is_none();
         let counts = is_text || one.digest == digest;
         counts && !known.contains(&one.digest)
     });
@@ -234,6 +237,7 @@ fn verified(
             name: format!("verify.{name}"),
             command: Some(command.clone()),
             webhook: None,
+            store: None,
             is_trusted: false,
             digest: command_digest(root, CommandPurpose::Verification, command)?,
         });
@@ -304,6 +308,36 @@ impl NotificationLeave {
     }
 }
 
+/// Returns an error unless a person has trusted the store of leases, or it is on this machine.
+pub fn refuse_untrusted_leases(writer: &Writer<'_>) -> Result<(), Error> {
+    if writer.caller.trusts_once {
+        return Ok(());
+    }
+    let Some(store) = lease_store(&writer.workspace.reader.settings.config.leases) else {
+        return Ok(());
+    };
+    if known(writer)?.contains(&store.digest) {
+        return Ok(());
+    }
+    let what = store.store.unwrap_or_default();
+    Err(untrusted(&format!("the {what}, by [leases] in orch.toml,")))
+}
+
+/// The store of leases that is used over the network; `None` if it is on this machine.
+fn lease_store(settings: &LeaseSettings) -> Option<Trustee> {
+    let address = settings.address()?;
+    let secret = settings.secret.as_deref().unwrap_or_default();
+    let text = format!("leases\n{address}\n{secret}\n");
+    Some(Trustee {
+        name: "leases".to_owned(),
+        command: None,
+        webhook: None,
+        store: Some(address),
+        is_trusted: false,
+        digest: ObjectFormat::Sha256.blob(text.as_bytes()),
+    })
+}
+
 /// The digest of what an entry of `[[notify]]` does.
 fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Error> {
     match action {
@@ -363,6 +397,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             name,
             command,
             webhook: None,
+            store: None,
             is_trusted: false,
             digest,
         });
@@ -381,10 +416,12 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             name,
             command,
             webhook,
+            store: None,
             is_trusted: false,
             digest,
         });
     }
+    found.extend(lease_store(&setting.config.leases));
     // Whatever the executor is, it may be such a program, or start one.
     let settings = if setting.config.executors.names().next().is_some() {
         program_settings(root)?

@@ -32,12 +32,14 @@ const REPLICAS: usize = 3;
 const ALONE: ErrorCode = ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED;
 
 /// Where leases and wake-ups are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NatsPlace {
     /// The servers: `nats://HOST:PORT`, several with commas between them.
     pub url: String,
     /// The name of the bucket, one for each repository.
     pub bucket: String,
+    /// `USER:PASSWORD`, or a token, if the servers ask for it.
+    pub secret: Option<String>,
 }
 
 /// A connection that is driven while something is asked.
@@ -85,19 +87,28 @@ impl Connection {
             .enable_all()
             .build()
             .map_err(|error| fault(&place.bucket, error))?;
+        let options = ConnectOptions::new()
+            .name("orch")
+            .connection_timeout(ANSWER * 2)
+            .request_timeout(Some(ANSWER));
+        let options = match place
+            .secret
+            .as_deref()
+            .map(|secret| (secret, secret.split_once(':')))
+        {
+            Some((_, Some((user, password)))) => {
+                options.user_and_password(user.to_owned(), password.to_owned())
+            }
+            Some((token, None)) => options.token(token.to_owned()),
+            None => options,
+        };
         let addresses: Vec<String> = place
             .url
             .split(',')
             .map(|one| one.trim().to_owned())
             .collect();
         let client = runtime
-            .block_on(
-                ConnectOptions::new()
-                    .name("orch")
-                    .connection_timeout(ANSWER * 2)
-                    .request_timeout(Some(ANSWER))
-                    .connect(addresses),
-            )
+            .block_on(options.connect(addresses))
             .map_err(|error| fault(&place.bucket, error))?;
         refuse_old(&client, &place.bucket)?;
         let context = {

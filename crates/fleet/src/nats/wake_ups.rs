@@ -75,9 +75,8 @@ impl WakeUps {
             loop {
                 let text = task.to_string();
                 let sent = async { context.publish(subject.clone(), text.into()).await?.await };
-                let error = match sent.await {
-                    Ok(_) => return Ok(true),
-                    Err(error) => error,
+                let Err(error) = sent.await else {
+                    return Ok(true);
                 };
                 let why = std::error::Error::source(&error).map(ToString::to_string);
                 if error.kind() == PublishErrorKind::Other

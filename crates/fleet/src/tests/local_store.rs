@@ -11,7 +11,7 @@ struct Shared(tempfile::TempDir);
 
 impl Shared {
     fn store(&self) -> LocalStore {
-        LocalStore::new(self.0.path(), &self.0.path().join("leases"), 0o700)
+        LocalStore::new(self.0.path(), &self.0.path().join("leases"))
     }
 }
 

@@ -24,6 +24,7 @@ impl Bucket<'_> {
         NatsPlace {
             url: self.servers.url(),
             bucket: self.name.to_owned(),
+            secret: None,
         }
     }
 
@@ -67,6 +68,7 @@ fn leases_and_wake_ups_outlive_the_server() {
     let place = NatsPlace {
         url: servers.url(),
         bucket: "kept".to_owned(),
+        secret: None,
     };
     let mut leases = NatsLeases::open(&place).expect("usable");
     let queue = WakeUps::open(&place).expect("usable");
@@ -133,6 +135,7 @@ fn each_wake_up_goes_to_one_worker_and_those_of_a_dead_one_to_others() {
     let place = NatsPlace {
         url: servers.url(),
         bucket: "queue".to_owned(),
+        secret: None,
     };
     let queue = WakeUps::open(&place).expect("usable");
     let tasks: Vec<TaskId> = (0..40).map(|number| task(&format!("t{number}"))).collect();
@@ -180,6 +183,7 @@ fn a_bucket_of_three_servers_keeps_every_write_while_its_leader_is_killed_and_fr
     let place = NatsPlace {
         url: servers.url(),
         bucket: "three".to_owned(),
+        secret: None,
     };
     let first = NatsLeases::open(&place).expect("usable").made().to_owned();
     let is_over = AtomicBool::new(false);

@@ -1,0 +1,69 @@
+//! Opens the store of leases that the settings name.
+
+use crate::git::GitLeases;
+use crate::local::LocalStore;
+use crate::store::LeaseStore;
+use orch_base::{Code, Error};
+use orch_core::config::{LeaseSettings, LeaseStoreKind};
+use orch_git::Store;
+
+/// What a store of leases is opened for.
+pub struct StoreContext<'c> {
+    /// The repository, from one of its work trees.
+    pub repository: &'c Store,
+    /// What the variable contains that `secret` of the settings names.
+    pub secret: Option<String>,
+}
+
+/// Opens the store of leases of a repository. Whether it may be used over the network is the caller's question. Returns an
+/// error if the store cannot be reached, or this program was built without it.
+pub fn open_store(
+    settings: &LeaseSettings,
+    context: StoreContext<'_>,
+) -> Result<Box<dyn LeaseStore>, Error> {
+    match settings.store {
+        LeaseStoreKind::Local => {
+            let layout = context.repository.layout();
+            let base = layout.common_directory();
+            let directory = base.join("orch/leases");
+            Ok(Box::new(LocalStore::new(
+                base,
+                &directory,
+                layout.sharing()?,
+            )))
+        }
+        LeaseStoreKind::Git => Ok(Box::new(open_remote(context.repository, &settings.remote)?)),
+        LeaseStoreKind::Nats => open_bucket(settings, context.secret),
+    }
+}
+
+/// Opens the leases on a remote of a repository, which can push steps too. Returns an error as [`GitLeases::open`] does.
+pub fn open_remote(repository: &Store, remote: &str) -> Result<GitLeases, Error> {
+    let own = repository.location().open();
+    let own = own.ok_or_else(|| Error::new(Code::Git, "the repository is not there any more"))?;
+    GitLeases::open(own, remote)
+}
+
+#[cfg(feature = "nats")]
+fn open_bucket(
+    settings: &LeaseSettings,
+    secret: Option<String>,
+) -> Result<Box<dyn LeaseStore>, Error> {
+    use crate::nats::{NatsPlace, leases::NatsLeases};
+    let place = NatsPlace {
+        url: settings.url.clone().unwrap_or_default(),
+        bucket: settings.bucket.clone().unwrap_or_default(),
+        secret,
+    };
+    Ok(Box::new(NatsLeases::open(&place)?))
+}
+
+#[cfg(not(feature = "nats"))]
+fn open_bucket(
+    _settings: &LeaseSettings,
+    _secret: Option<String>,
+) -> Result<Box<dyn LeaseStore>, Error> {
+    let hint = "install an orch with it, or choose another store under `[leases]` in orch.toml";
+    let message = "this orch is built without the feature `nats`";
+    Err(Error::new(Code::LeaseStore, message).with_hint(hint))
+}
