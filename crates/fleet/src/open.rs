@@ -26,11 +26,8 @@ pub fn open_store(
             let layout = context.repository.layout();
             let base = layout.common_directory();
             let directory = base.join("orch/leases");
-            Ok(Box::new(LocalStore::new(
-                base,
-                &directory,
-                layout.sharing()?,
-            )))
+            let store = LocalStore::new(base, &directory);
+            Ok(Box::new(store.with_mode(layout.shared_mode())))
         }
         LeaseStoreKind::Git => Ok(Box::new(open_remote(context.repository, &settings.remote)?)),
         LeaseStoreKind::Nats => open_bucket(settings, context.secret),
