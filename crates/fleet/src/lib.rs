@@ -4,6 +4,7 @@
 //! `orch_core::lease`, so all stores keep the same promises, and one suite of tests runs over all of them.
 
 mod boot;
+pub mod copied;
 mod document;
 pub mod git;
 pub mod leases;

@@ -128,6 +128,38 @@ impl LocalStore {
         }))
     }
 
+    /// Keeps a lease that was written elsewhere at this time, whatever is here. Returns an error if it cannot be written.
+    pub(crate) fn copy(&self, task: &TaskId, lease: &Lease, at: BootTime) -> Result<(), Error> {
+        let (directory, _lock) = self.lock()?;
+        self.write(&directory, task, lease, at)
+    }
+
+    /// Writes the document of a lease, while the directory is locked.
+    fn write(
+        &self,
+        directory: &Directory,
+        task: &TaskId,
+        lease: &Lease,
+        at: BootTime,
+    ) -> Result<(), Error> {
+        let document = LeaseDocument {
+            v: VERSION,
+            task: task.clone(),
+            boot: at.boot,
+            written: u64::try_from(at.at.as_millis()).unwrap_or(u64::MAX),
+            lease: lease.clone(),
+        };
+        let path = self.file(task);
+        let refused = |source| io_error(&path, source);
+        let bytes = serde_json::to_vec(&document).map_err(|error| refused(error.into()))?;
+        let mut file = directory.create_anew(NEW).map_err(refused)?;
+        file.write_all(&bytes).map_err(refused)?;
+        directory
+            .rename(NEW, &directory, name_of(task))
+            .map_err(refused)?;
+        Ok(())
+    }
+
     /// The directory, and its lock, which is held while the file lives.
     fn lock(&self) -> Result<(Directory, File), Error> {
         let refused = |source| io_error(&self.directory, source);
@@ -183,22 +215,7 @@ impl LeaseStore for LocalStore {
         if there.as_ref().map(|there| &there.version) != expected {
             return Ok(Swapped::Lost(there));
         }
-        let now = (self.clock)();
-        let document = LeaseDocument {
-            v: VERSION,
-            task: task.clone(),
-            boot: now.boot,
-            written: u64::try_from(now.at.as_millis()).unwrap_or(u64::MAX),
-            lease: lease.clone(),
-        };
-        let path = self.file(task);
-        let refused = |source| io_error(&path, source);
-        let bytes = serde_json::to_vec(&document).map_err(|error| refused(error.into()))?;
-        let mut file = directory.create_anew(NEW).map_err(refused)?;
-        file.write_all(&bytes).map_err(refused)?;
-        directory
-            .rename(NEW, &directory, name_of(task))
-            .map_err(refused)?;
+        self.write(&directory, task, lease, (self.clock)())?;
         Ok(Swapped::Done(LeaseVersion(lease.nonce.clone())))
     }
 

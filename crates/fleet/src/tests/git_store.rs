@@ -2,8 +2,10 @@
 
 use super::conformance::{Site, holds, lease, put, task};
 use super::git_server::{Reach, World, git, git_command, refuse, store_at};
+use crate::copied::CopiedStore;
 use crate::document;
 use crate::git::{GitLeases, PushedStep, StepPush};
+use crate::local::LocalStore;
 use crate::store::LeaseStore;
 use orch_base::{Code, Digest, TaskId};
 use orch_core::lease::LeaseAge;
@@ -35,6 +37,34 @@ impl Site for World {
     fn is_slow(&self) -> bool {
         self.reach != Reach::File
     }
+}
+
+/// A bare repository, with what each clone holds there kept beside.
+struct WithCopies(World);
+
+impl Site for WithCopies {
+    fn open(&self) -> Box<dyn LeaseStore> {
+        let clone = self.0.cloned();
+        let git = clone.join(".git");
+        let copy = LocalStore::new(&git, &git.join("orch/leases"));
+        Box::new(CopiedStore::new(
+            copy,
+            Box::new(move || Ok(Box::new(leases_at(&clone)))),
+        ))
+    }
+
+    fn damage(&self, task: &TaskId) {
+        self.0.damage(task);
+    }
+
+    fn is_slow(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_remote_with_copies_keeps_what_every_store_keeps() {
+    holds(&WithCopies(World::new(Reach::File, "sha1")));
 }
 
 /// Commits a file, and returns the commit.

@@ -1,0 +1,122 @@
+//! A store on the network, with a copy of what the work trees of this clone hold there.
+//!
+//! The copy is the local store, so a step asks nobody on the network as long as the lease lasts, and the work trees of a
+//! clone see each other at once. It is written after the store on the network, with the time before that: it never lasts
+//! longer. The version of a lease is its nonce, which both have.
+
+use crate::boot;
+use crate::local::LocalStore;
+use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
+use orch_base::{Error, TaskId};
+use orch_core::lease::Lease;
+
+/// Opens a store on the network, when it is asked for the first time.
+pub type Opener<'o> = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, Error> + 'o>;
+
+/// A store on the network with a copy.
+pub struct CopiedStore<'o> {
+    copy: LocalStore,
+    opener: Opener<'o>,
+    opened: Option<Box<dyn LeaseStore>>,
+}
+
+impl<'o> CopiedStore<'o> {
+    /// The store that this opens, with its copy.
+    pub fn new(copy: LocalStore, opener: Opener<'o>) -> Self {
+        Self {
+            copy,
+            opener,
+            opened: None,
+        }
+    }
+
+    fn shared(&mut self) -> Result<&mut dyn LeaseStore, Error> {
+        let opened = match self.opened.take() {
+            Some(opened) => opened,
+            None => (self.opener)()?,
+        };
+        Ok(self.opened.insert(opened).as_mut())
+    }
+
+    /// The version in the store on the network of a lease with this nonce. Otherwise forgets the copy, and returns what is
+    /// there.
+    fn version(
+        &mut self,
+        task: &TaskId,
+        expected: &LeaseVersion,
+    ) -> Result<Result<LeaseVersion, Option<StoredLease>>, Error> {
+        match self.shared()?.read(task)? {
+            Some(there) if there.seen.lease.nonce == expected.0 => Ok(Ok(there.version)),
+            there => {
+                self.copy.clear(task)?;
+                Ok(Err(there.map(by_nonce)))
+            }
+        }
+    }
+}
+
+impl LeaseStore for CopiedStore<'_> {
+    fn list(&mut self) -> Result<Vec<StoredLease>, Error> {
+        let leases = self.shared()?.list()?;
+        Ok(leases.into_iter().map(by_nonce).collect())
+    }
+
+    fn read(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
+        match self.copy.read(task)? {
+            Some(own) if !own.seen.left().is_zero() => Ok(Some(own)),
+            _ => Ok(self.shared()?.read(task)?.map(by_nonce)),
+        }
+    }
+
+    fn put(
+        &mut self,
+        task: &TaskId,
+        expected: Option<&LeaseVersion>,
+        lease: &Lease,
+    ) -> Result<Swapped, Error> {
+        let version = match expected {
+            None => None,
+            Some(expected) => match self.version(task, expected)? {
+                Ok(version) => Some(version),
+                Err(there) => return Ok(Swapped::Lost(there)),
+            },
+        };
+        let before = boot::now();
+        match self.shared()?.put(task, version.as_ref(), lease)? {
+            Swapped::Done(_) => {
+                self.copy.copy(task, lease, before)?;
+                Ok(Swapped::Done(LeaseVersion(lease.nonce.clone())))
+            }
+            Swapped::Lost(there) => {
+                self.copy.clear(task)?;
+                Ok(Swapped::Lost(there.map(by_nonce)))
+            }
+        }
+    }
+
+    fn remove(
+        &mut self,
+        task: &TaskId,
+        expected: &LeaseVersion,
+    ) -> Result<Option<StoredLease>, Error> {
+        let version = match self.version(task, expected)? {
+            Ok(version) => version,
+            Err(there) => return Ok(there),
+        };
+        let there = self.shared()?.remove(task, &version)?;
+        self.copy.clear(task)?;
+        Ok(there.map(by_nonce))
+    }
+
+    fn clear(&mut self, task: &TaskId) -> Result<(), Error> {
+        self.shared()?.clear(task)?;
+        self.copy.clear(task)
+    }
+}
+
+fn by_nonce(stored: StoredLease) -> StoredLease {
+    StoredLease {
+        version: LeaseVersion(stored.seen.lease.nonce.clone()),
+        ..stored
+    }
+}
