@@ -12,7 +12,7 @@
 
 use crate::boot;
 use crate::document::{self, DocumentPlace};
-use crate::owner::random_word;
+use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use crate::watch::{Asked, Remembered, Watch};
 use orch_base::{Code, Digest, Error, Hint, TaskId};
@@ -380,7 +380,8 @@ impl GitLeases {
     }
 
     fn probe(&self, host: Host) -> Result<Probed, Error> {
-        let nonce = random_word(16)?;
+        let nonce = random(16)
+            .map_err(|error| Error::new(Code::LeaseStore, format!("no random bytes: {error}")))?;
         let object = self.refs().carry(nonce.as_bytes(), host.carrier())?;
         let name = format!("{}{PROBE}{nonce}", host.prefix());
         let probed = self.refs().probe(&self.place, &name, object);

@@ -18,8 +18,10 @@ pub struct Leases<'s> {
 /// What a lease says of its holder, and when it is written.
 #[derive(Debug, Clone)]
 pub struct LeaseTerms {
-    /// How long it lasts; `None` for as long as the lease before, or else as long as by default.
+    /// How long it lasts; `None` for as long as the lease before, or else as long as usual.
     pub length: Option<Duration>,
+    /// How long leases last here by default.
+    pub usual: Duration,
     /// The time now.
     pub now: Timestamp,
     /// The machine and the path of the work tree.
@@ -177,7 +179,7 @@ impl<'s> Leases<'s> {
         let length = terms
             .length
             .or(before.map(Lease::length))
-            .unwrap_or(orch_core::lease::DEFAULT_LENGTH)
+            .unwrap_or(terms.usual)
             .as_secs()
             .max(1);
         let until = terms
@@ -244,6 +246,7 @@ mod tests {
     fn terms(seconds: u64) -> LeaseTerms {
         LeaseTerms {
             length: Some(Duration::from_secs(seconds)),
+            usual: orch_core::lease::DEFAULT_LENGTH,
             now: Timestamp::from_seconds(1000),
             place: "machine:/tree".to_owned(),
             branch: None,

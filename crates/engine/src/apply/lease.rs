@@ -7,13 +7,15 @@
 use super::advance::{Advance, Steps};
 use super::authority::{Authority, OrderedStep};
 use super::orders::{first_applied, usable_state};
-use crate::survey::{Error, HeldTasks, Reader, Sight, TaskRef};
+use crate::survey::{Error, HeldTasks, NetworkStore, Reader, Sight, TaskRef};
 use orch_base::{Code, Hint};
 use orch_core::decide::{
     self, Detail, DetailStep, Holder, Kind, Recorded, Settled, Stamp, State, Step, WHY,
 };
 use orch_core::lease::Lease;
+use orch_fleet::copied::CopiedStore;
 use orch_fleet::leases::{KeptLease, LeaseTerms, Leases, TakeOutcome};
+use orch_fleet::open::{StoreContext, open_store};
 use orch_fleet::store::{LeaseStore, StoredLease};
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +78,7 @@ impl Taking<'_> {
             decide::refuse_placeholder(why)?;
             self.holding.refuse_breaking(task, "take", why)?;
         }
-        let mut store = self.holding.held_tasks().store_to_write()?;
+        let mut store = self.holding.store()?;
         let terms = LeaseTerms {
             length: wish.length,
             ..self.holding.terms(wish.run)
@@ -88,7 +90,7 @@ impl Taking<'_> {
         if wish.breaks.is_some() && store.read(&task.id).is_err() {
             store.clear(&task.id)?;
         }
-        let mut leases = Leases::new(&mut store, owner);
+        let mut leases = Leases::new(&mut *store, owner);
         let recorded = generation_of(sight.state());
         let taken = leases.take(&task.id, recorded, &terms, wish.breaks.is_some())?;
         let (lease, before, over) = match taken {
@@ -117,10 +119,18 @@ impl Taking<'_> {
     /// Gives a task back. With `breaks` a person gives back what another holds, by taking it over first. Returns the lease
     /// that was given back; `None` if nobody held it. Returns [`Code::TaskHeld`] if another holds it.
     pub fn release(&self, task: &TaskRef, breaks: Option<&str>) -> Result<Option<Lease>, Error> {
-        let mut store = self.holding.held_tasks().store_to_write()?;
+        let mut store = self.holding.store()?;
         if breaks.is_some() {
-            let is_other = match self.holding.held_tasks().lease_of(&task.id) {
-                Ok(known) => known.is_some_and(|known| !known.is_own),
+            let own = self
+                .holding
+                .held_tasks()
+                .known_owner()?
+                .map(|own| own.token);
+            let is_other = match store.read(&task.id) {
+                Ok(Some(there)) => {
+                    !there.seen.left().is_zero() && own != Some(there.seen.lease.owner.token)
+                }
+                Ok(None) => false,
                 Err(error) => error.code() == Code::LeaseDamaged,
             };
             if is_other {
@@ -140,7 +150,7 @@ impl Taking<'_> {
                 _ => Ok(None),
             };
         };
-        match Leases::new(&mut store, owner).release(&task.id)? {
+        match Leases::new(&mut *store, owner).release(&task.id)? {
             None => Ok(None),
             Some(Ok(lease)) => Ok(Some(lease)),
             Some(Err(other)) => Err(held(task, &other)),
@@ -172,9 +182,31 @@ impl Taking<'_> {
     }
 }
 
-impl Holding<'_> {
-    fn held_tasks(&self) -> HeldTasks<'_> {
+impl<'w> Holding<'w> {
+    fn held_tasks(&self) -> HeldTasks<'w> {
         HeldTasks::of(self.reader)
+    }
+
+    /// The store of leases of the settings, to write them; one on the network is opened when it is asked. Returns an error
+    /// outside git.
+    fn store(&self) -> Result<Box<dyn LeaseStore + 'w>, Error> {
+        let copy = self.held_tasks().store_to_write()?;
+        let repository = self.reader.repository_or_refuse()?;
+        let reader = self.reader;
+        let caller = self.authority.caller;
+        let settings = &reader.settings.config.leases;
+        let Some(network) = NetworkStore::of(settings) else {
+            return Ok(Box::new(copy));
+        };
+        let open = move || {
+            network.require_trust(reader, caller)?;
+            let secret = match &settings.secret {
+                Some(name) => Some(caller.variables.get(name).ok_or_else(|| unset(name))?),
+                None => None,
+            };
+            open_store(settings, StoreContext { repository, secret })
+        };
+        Ok(Box::new(CopiedStore::new(copy, Box::new(open))))
     }
 
     /// What a lease of this work tree says.
@@ -182,6 +214,7 @@ impl Holding<'_> {
         let root = self.reader.root.display();
         LeaseTerms {
             length: None,
+            usual: Duration::from_millis(self.reader.settings.config.leases.length.milliseconds()),
             now: self.authority.now(),
             place: match orch_fleet::machine() {
                 Some(machine) => format!("{machine}:{root}"),
@@ -224,8 +257,8 @@ impl Holding<'_> {
                 false => Err(held(task, &there)),
             };
         };
-        let mut store = self.held_tasks().store_to_write()?;
-        let mut leases = Leases::new(&mut store, owner);
+        let mut store = self.store()?;
+        let mut leases = Leases::new(&mut *store, owner);
         match leases.keep(&task.id, recorded, &self.terms(None))? {
             KeptLease::Free => Ok(None),
             KeptLease::Own(lease) => Ok(Some(lease)),
@@ -236,7 +269,7 @@ impl Holding<'_> {
     /// Moves the lease of this work tree to the new name of a task; an archived one is released. Returns an error if it
     /// cannot be written: then it ends by itself.
     pub(super) fn follow(&self, task: &TaskRef, renamed: Option<&TaskRef>) -> Result<(), Error> {
-        let mut store = self.held_tasks().store_to_write()?;
+        let mut store = self.store()?;
         let Some(there) = store.read(&task.id)? else {
             return Ok(());
         };
@@ -381,6 +414,13 @@ fn held(task: &TaskRef, other: &StoredLease) -> Error {
         .text("; if nobody works on it any more, a person takes it over: ")
         .command(&["orch", "take", id, "--break", WHY]);
     Error::new(Code::TaskHeld, message).with_hint(hint)
+}
+
+/// The error about a variable that a store of leases needs.
+fn unset(name: &str) -> Error {
+    let message =
+        format!("the variable {name} is not set, which `secret` under [leases] in orch.toml names");
+    Error::new(Code::LeaseStore, message).with_hint("set it to USER:PASSWORD, or to a token")
 }
 
 /// A duration for people.

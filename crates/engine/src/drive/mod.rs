@@ -11,7 +11,6 @@ mod foresee;
 mod interruption;
 mod known_task;
 mod later;
-mod lease_store;
 mod leftovers;
 mod looks_ahead;
 mod overreach;
@@ -44,16 +43,13 @@ pub use foresee::foresee_run;
 use foresee::{RunAhead, look_ahead};
 pub use interruption::Interruption;
 pub use later::LaterWork;
-pub use lease_store::lease_store;
 pub use parallel::{ParallelOptions, ParallelTask, TaskStage, run_parallel};
 pub use prompt::prompt;
 pub use rerun::{RecordedVerification, Rerun, rerun};
 pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use task_trees::{TreeStanding, task_trees};
-pub use trust::{
-    NotificationLeave, Trustee, refuse_untrusted_leases, revoke_trust, trust, trustees,
-};
+pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
 pub use verification::{
     CleanedCheckouts, KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification,
     clean_checkouts, known_checkouts, new_results, plan_verifications, verifications_before,

@@ -9,21 +9,15 @@
 use super::RunOptions;
 use super::program_settings::{FoundSettings, program_settings, what_is_named};
 use crate::apply::Writer;
-use crate::survey::Workspace;
-use orch_base::{
-    Code, Digest, Error, Hint, ObjectFormat, VerificationName, command, is_program_setting,
-};
-use orch_core::config::{LeaseSettings, NotifyAction, Webhook};
+use crate::survey::{NetworkStore, TRUST_PLACE, place_of, trust_file, trusted, untrusted};
+use orch_base::{Code, Digest, Error, ObjectFormat, VerificationName, command, is_program_setting};
+use orch_core::config::{NotifyAction, Webhook};
 use orch_core::verification::VerifyTable;
 use orch_core::workflow::System;
 use orch_files::{Directory, io_error};
 use orch_git::durable;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The directory of trust files, below the directory for the state of programs.
-const PLACE: &str = "orch/trust";
 
 /// What a command is started for. Trust in it for one purpose is none for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +81,7 @@ impl Trustee {
 /// that a command names, or the trust, cannot be read.
 pub fn trustees(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
     let mut found = subjects(writer)?;
-    let known = known(writer)?;
+    let known = trusted(&writer.workspace.reader, writer.caller)?;
     found
         .iter_mut()
         .for_each(|one| one.is_trusted = known.contains(&one.digest));
@@ -107,7 +101,7 @@ pub fn trust(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
 
 /// Takes back all trust in the repository. Returns whether there was any, and an error if it cannot be removed.
 pub fn revoke_trust(writer: &Writer<'_>) -> Result<bool, Error> {
-    let Some(path) = trust_file(writer) else {
+    let Some(path) = trust_file(&writer.workspace.reader, writer.caller) else {
         return Ok(false);
     };
     match fs::remove_file(&path) {
@@ -128,7 +122,7 @@ pub(super) fn refuse_untrusted(
     if options.trust || writer.caller.trusts_once {
         return Ok(());
     }
-    let known = known(writer)?;
+    let known = trusted(&writer.workspace.reader, writer.caller)?;
     let digest = command_digest(
         writer.workspace.reader.root(),
         CommandPurpose::Executor,
@@ -172,7 +166,7 @@ pub(super) fn refuse_untrusted_verification(
     if trusts_all || writer.caller.trusts_once {
         return Ok(());
     }
-    let known = known(writer)?;
+    let known = trusted(&writer.workspace.reader, writer.caller)?;
     for one in verified(writer.workspace.reader.root(), name, table)? {
         if !known.contains(&one.digest) {
             let argv = one.command.unwrap_or_default();
@@ -275,7 +269,7 @@ impl NotificationLeave {
             return Ok(leave);
         }
         let digest = leave.digest_now()?;
-        let is_trusted = known(writer)?.contains(&digest);
+        let is_trusted = trusted(&writer.workspace.reader, writer.caller)?.contains(&digest);
         if is_trusted {
             Ok(Self {
                 digest: Some(digest),
@@ -308,36 +302,6 @@ impl NotificationLeave {
     }
 }
 
-/// Returns an error unless a person has trusted the store of leases, or it is on this machine.
-pub fn refuse_untrusted_leases(writer: &Writer<'_>) -> Result<(), Error> {
-    if writer.caller.trusts_once {
-        return Ok(());
-    }
-    let Some(store) = lease_store(&writer.workspace.reader.settings.config.leases) else {
-        return Ok(());
-    };
-    if known(writer)?.contains(&store.digest) {
-        return Ok(());
-    }
-    let what = store.store.unwrap_or_default();
-    Err(untrusted(&format!("the {what}, by [leases] in orch.toml,")))
-}
-
-/// The store of leases that is used over the network; `None` if it is on this machine.
-fn lease_store(settings: &LeaseSettings) -> Option<Trustee> {
-    let address = settings.address()?;
-    let secret = settings.secret.as_deref().unwrap_or_default();
-    let text = format!("leases\n{address}\n{secret}\n");
-    Some(Trustee {
-        name: "leases".to_owned(),
-        command: None,
-        webhook: None,
-        store: Some(address),
-        is_trusted: false,
-        digest: ObjectFormat::Sha256.blob(text.as_bytes()),
-    })
-}
-
 /// The digest of what an entry of `[[notify]]` does.
 fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Error> {
     match action {
@@ -354,15 +318,6 @@ fn notification_digest(root: &Path, action: &NotifyAction) -> Result<Digest, Err
 
 fn configured(argv: &[String], name: &str) -> String {
     format!("`{}` of [{name}] in orch.toml", command(argv))
-}
-
-fn untrusted(what: &str) -> Error {
-    let hint = Hint::from("look at what would be started: ")
-        .command(&["orch", "trust", "--show"])
-        .then(&["orch", "trust"])
-        .text("; for once, commands that start it have --trust-once, or ORCH_TRUST_ONCE=1 in CI");
-    let message = format!("nobody has trusted {what} as it is now");
-    Error::new(Code::Untrusted, message).with_hint(hint)
 }
 
 /// Remembers a command that a person gave on the command line, so that the run may continue with it. Failing to keep
@@ -421,7 +376,16 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             digest,
         });
     }
-    found.extend(lease_store(&setting.config.leases));
+    if let Some(store) = NetworkStore::of(&setting.config.leases) {
+        found.push(Trustee {
+            name: "leases".to_owned(),
+            command: None,
+            webhook: None,
+            store: Some(store.address),
+            is_trusted: false,
+            digest: store.digest,
+        });
+    }
     // Whatever the executor is, it may be such a program, or start one.
     let settings = if setting.config.executors.names().next().is_some() {
         program_settings(root)?
@@ -455,47 +419,25 @@ fn command_digest(root: &Path, purpose: CommandPurpose, argv: &[String]) -> Resu
     Ok(ObjectFormat::Sha256.blob(text.as_bytes()))
 }
 
-/// The digests that are trusted in the repository. Returns an error if they cannot be read.
-fn known(writer: &Writer<'_>) -> Result<BTreeSet<Digest>, Error> {
-    let Some(path) = trust_file(writer) else {
-        return Ok(BTreeSet::new());
-    };
-    Ok(durable::text_of(&path)?
-        .lines()
-        .filter_map(Digest::parse)
-        .collect())
-}
-
 /// Adds digests to those that are trusted.
 fn keep(writer: &Writer<'_>, new: impl Iterator<Item = Digest>) -> Result<(), Error> {
-    let (Some(home), Some(path)) = (&writer.caller.state_home, trust_file(writer)) else {
+    let (Some(home), Some(path)) = (
+        &writer.caller.state_home,
+        trust_file(&writer.workspace.reader, writer.caller),
+    ) else {
         let message = "there is no place to keep trust: neither XDG_STATE_HOME nor HOME is set";
         let hint = "set one of them, or start the run with --trust-once";
         return Err(Error::new(Code::Io, message).with_hint(hint));
     };
-    let mut all = known(writer)?;
+    let mut all = trusted(&writer.workspace.reader, writer.caller)?;
     all.extend(new);
     let lines: String = all.iter().map(|digest| format!("{digest}\n")).collect();
-    let text = format!("# {}\n{lines}", place_of(writer.workspace).display());
+    let text = format!(
+        "# {}\n{lines}",
+        place_of(&writer.workspace.reader).display()
+    );
     fs::create_dir_all(home).map_err(|source| io_error(home, source))?;
-    let directory = home.join(PLACE);
+    let directory = home.join(TRUST_PLACE);
     Directory::make(home, &directory).map_err(|source| io_error(&directory, source))?;
     durable::write_atomic(home, &path, text.as_bytes()).map(drop)
-}
-
-/// The file with the trust in the repository; `None` without a directory for the state of programs.
-fn trust_file(writer: &Writer<'_>) -> Option<PathBuf> {
-    let home = writer.caller.state_home.as_ref()?;
-    let name = ObjectFormat::Sha256.blob(place_of(writer.workspace).as_os_str().as_encoded_bytes());
-    Some(home.join(PLACE).join(name.to_string()))
-}
-
-/// The place that stands for the repository with all its work trees; outside git, the root directory.
-fn place_of(workspace: &Workspace) -> &Path {
-    workspace
-        .reader
-        .store()
-        .map_or(workspace.reader.root(), |store| {
-            store.layout().common_directory()
-        })
 }

@@ -39,6 +39,7 @@ pub(crate) mod snapshot;
 mod subject;
 mod task_change;
 mod tasks;
+mod trusted;
 mod unseen;
 pub(crate) mod verification_base;
 pub(crate) mod verified_code;
@@ -72,6 +73,7 @@ pub(crate) use held_record::has_own_remedy;
 pub(crate) use sight::Placed;
 pub(crate) use subject::issue_place;
 pub(crate) use task_change::{RestedStep, TaskChanges};
+pub(crate) use trusted::{NetworkStore, TRUST_PLACE, place_of, trust_file, trusted, untrusted};
 pub(crate) use writers::OutputsNow;
 
 use known::KnownLooks;

@@ -1,6 +1,6 @@
 //! What every store of leases keeps: the same tests run over each of them.
 
-use crate::owner::random_word;
+use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use orch_base::{Code, TaskId, Timestamp};
 use orch_core::lease::{Lease, LeaseAge, LeaseStanding, Owner, next_generation, standing};
@@ -87,7 +87,7 @@ pub(super) fn lease(name: &str, generation: u64) -> Lease {
             token: format!("{name}-token"),
         },
         generation,
-        nonce: random_word(16).expect("random"),
+        nonce: random(16).expect("random"),
         length: 1800,
         since: Timestamp::from_seconds(0),
         until: Timestamp::from_seconds(1800),
