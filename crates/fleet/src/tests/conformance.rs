@@ -3,7 +3,7 @@
 use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use orch_base::{Code, TaskId, Timestamp};
-use orch_core::lease::{Lease, LeaseAge, LeaseStanding, Owner, next_generation, standing};
+use orch_core::lease::{Lease, LeaseAge, LeaseOwner, LeaseStanding, next_generation, standing};
 use std::collections::BTreeSet;
 use std::thread::{scope, sleep};
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(super) fn task(id: &str) -> TaskId {
 /// A lease of somebody, for half an hour.
 pub(super) fn lease(name: &str, generation: u64) -> Lease {
     Lease {
-        owner: Owner {
+        owner: LeaseOwner {
             name: name.to_owned(),
             token: format!("{name}-token"),
         },
