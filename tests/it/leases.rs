@@ -201,3 +201,52 @@ fn a_run_holds_its_task_while_it_lives() {
     });
     in_side(&world, &["audit"]).succeeds();
 }
+
+#[test]
+fn clones_of_a_remote_share_its_leases_once_that_is_trusted() {
+    let world = World::ready();
+    let settings = world.read("orch.toml");
+    let settings = settings.replacen("#store = \"local\"", "store = \"git\"\nlength = \"45m\"", 1);
+    world.write("orch.toml", settings);
+    world.orch(&["new", "a"]).succeeds();
+    world.orch(&["new", "b"]).succeeds();
+    world.commit("Share leases");
+    world.git(&["init", "-q", "--bare", "-b", "main", "../remote.git"]);
+    world.git(&["remote", "add", "origin", "../remote.git"]);
+    world.git(&["push", "-q", "origin", "main"]);
+    world.git(&["clone", "-q", "../remote.git", "../side"]);
+
+    let mut untrusted = world.orch_command(&["take", "a"]);
+    let untrusted = untrusted.env_remove("ORCH_TRUST_ONCE").output();
+    let untrusted = world.end(untrusted.expect("it runs"));
+    untrusted.ends(6).reports("leases on the git remote origin");
+    world
+        .orch(&["trust", "--show"])
+        .says("leases  keep leases on the git remote origin");
+
+    let taken = world.orch_json(&["take", "a"]);
+    let listed = world.git(&["ls-remote", "origin", "refs/orch/*"]);
+    assert!(listed.trim().ends_with("refs/orch/leases/a"), "{listed}");
+    let refused = in_side(&world, &["take", "a"]);
+    let holder = taken["lease"]["owner"].as_str().expect("a name");
+    refused.ends(5).reports(holder).reports("min from now)");
+    let other = json_in_side(&world, &["take"]);
+    assert_eq!(
+        other["task"]["task"], "b",
+        "what a clone holds is passed over"
+    );
+
+    // Its own step needs no network: the remote is gone, and comes back.
+    std::fs::rename(world.path("../remote.git"), world.path("../gone.git")).expect("moved");
+    world.plan("a", 1);
+    world.orch(&["next", "a"]).succeeds();
+    world
+        .orch(&["release", "a"])
+        .ends(70)
+        .reports("leases at origin");
+    std::fs::rename(world.path("../gone.git"), world.path("../remote.git")).expect("moved");
+    world.orch(&["release", "a"]).succeeds();
+    let listed = world.git(&["ls-remote", "origin", "refs/orch/*"]);
+    assert!(listed.trim().ends_with("refs/orch/leases/b"), "{listed}");
+    in_side(&world, &["take", "a"]).succeeds();
+}
