@@ -11,18 +11,18 @@ use orch_base::{Error, TaskId};
 use orch_core::lease::Lease;
 
 /// Opens a store on the network, when it is asked for the first time.
-pub type Opener<'o> = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, Error> + 'o>;
+pub type StoreOpener<'o> = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, Error> + 'o>;
 
 /// A store on the network with a copy.
 pub struct CopiedStore<'o> {
     copy: LocalStore,
-    opener: Opener<'o>,
+    opener: StoreOpener<'o>,
     opened: Option<Box<dyn LeaseStore>>,
 }
 
 impl<'o> CopiedStore<'o> {
     /// The store that this opens, with its copy.
-    pub fn new(copy: LocalStore, opener: Opener<'o>) -> Self {
+    pub fn new(copy: LocalStore, opener: StoreOpener<'o>) -> Self {
         Self {
             copy,
             opener,

@@ -14,7 +14,7 @@ use crate::boot;
 use crate::document::{self, DocumentPlace};
 use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
-use crate::watch::{Asked, Remembered, Watch};
+use crate::watch::{Asked, MemoryFile, RemoteMemory};
 use orch_base::{Code, Digest, Error, Hint, TaskId};
 use orch_core::lease::{Lease, SeenLease};
 use orch_git::{Carrier, Probed, RefAnswer, RefChange, RemotePlace, RemoteRefs, Store};
@@ -79,7 +79,7 @@ pub enum StepPush {
 }
 
 /// A reference on the remote, and the text that it carries.
-struct Found {
+struct CarriedLease {
     key: String,
     object: Digest,
     text: Vec<u8>,
@@ -101,7 +101,7 @@ impl GitLeases {
             Some(known) => leases.host = known.host,
             None => {
                 leases.host = leases.probed()?;
-                let remembered = Remembered::of(&leases.place.url, leases.host);
+                let remembered = RemoteMemory::of(&leases.place.url, leases.host);
                 leases.watch()?.write(&remembered)?;
             }
         }
@@ -232,7 +232,7 @@ impl GitLeases {
     }
 
     /// Reads the references with these keys, or all, and what they carry.
-    fn found(&mut self, key: Option<&str>) -> Result<Vec<Found>, Error> {
+    fn found(&mut self, key: Option<&str>) -> Result<Vec<CarriedLease>, Error> {
         let pattern = key.unwrap_or("*");
         let patterns = [REFERENCES, BRANCHES].map(|prefix| format!("{prefix}{pattern}"));
         let mut pause = PAUSE;
@@ -286,14 +286,17 @@ impl GitLeases {
     }
 
     /// What these references carry; `None` if something could not be fetched.
-    fn carried(&self, leases: &BTreeMap<String, Digest>) -> Result<Option<Vec<Found>>, Error> {
+    fn carried(
+        &self,
+        leases: &BTreeMap<String, Digest>,
+    ) -> Result<Option<Vec<CarriedLease>>, Error> {
         let mut found = Vec::new();
         for (name, object) in leases {
             let Some(text) = self.refs().carried(*object)? else {
                 return Ok(None);
             };
             let key = name.strip_prefix(self.host.prefix()).unwrap_or(name);
-            found.push(Found {
+            found.push(CarriedLease {
                 key: key.to_owned(),
                 object: *object,
                 text,
@@ -388,16 +391,16 @@ impl GitLeases {
         probed.map_err(|error| self.said(error))
     }
 
-    fn watch(&self) -> Result<Watch, Error> {
-        Watch::lock(self.repository.layout().common_directory())
+    fn watch(&self) -> Result<MemoryFile, Error> {
+        MemoryFile::lock(self.repository.layout().common_directory())
     }
 
     /// What this clone knows of the leases at this place.
-    fn remembered(&self, watch: &Watch) -> Result<Remembered<Host>, Error> {
+    fn remembered(&self, watch: &MemoryFile) -> Result<RemoteMemory<Host>, Error> {
         let known = watch.read::<Host>()?;
         let mut remembered = known
             .filter(|known| known.url == self.place.url)
-            .unwrap_or_else(|| Remembered::of(&self.place.url, self.host));
+            .unwrap_or_else(|| RemoteMemory::of(&self.place.url, self.host));
         remembered.host = self.host;
         Ok(remembered)
     }

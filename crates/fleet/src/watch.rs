@@ -19,7 +19,7 @@ const LOCK: &str = "lease-remote.lock";
 
 /// What is kept about one remote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Remembered<H> {
+pub(crate) struct RemoteMemory<H> {
     /// Where the leases are.
     pub url: String,
     /// What was found out about this place.
@@ -54,12 +54,12 @@ pub(crate) struct Asked {
 }
 
 /// The file, locked until this is dropped.
-pub(crate) struct Watch {
+pub(crate) struct MemoryFile {
     directory: Directory,
     _lock: File,
 }
 
-impl<H: Clone + Default + PartialEq + Serialize + for<'d> Deserialize<'d>> Remembered<H> {
+impl<H: Clone + Default + PartialEq + Serialize + for<'d> Deserialize<'d>> RemoteMemory<H> {
     /// Nothing is known yet of the leases at this place.
     pub(crate) fn of(url: &str, host: H) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl Seen {
     }
 }
 
-impl Watch {
+impl MemoryFile {
     /// Opens the file in the git directory that work trees share, and waits for whoever has it. Returns an error if it
     /// cannot be locked.
     pub(crate) fn lock(git_directory: &Path) -> Result<Self, Error> {
@@ -145,7 +145,9 @@ impl Watch {
     }
 
     /// What is kept; nothing if it cannot be understood. Returns an error if it cannot be read.
-    pub(crate) fn read<H: for<'d> Deserialize<'d>>(&self) -> Result<Option<Remembered<H>>, Error> {
+    pub(crate) fn read<H: for<'d> Deserialize<'d>>(
+        &self,
+    ) -> Result<Option<RemoteMemory<H>>, Error> {
         match read_private(&self.path()).map_err(|source| io_error(&self.path(), source))? {
             PrivateFile::Own(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             PrivateFile::Missing | PrivateFile::Foreign => Ok(None),
@@ -153,7 +155,7 @@ impl Watch {
     }
 
     /// Keeps this. Returns an error if it cannot be written.
-    pub(crate) fn write<H: Serialize>(&self, remembered: &Remembered<H>) -> Result<(), Error> {
+    pub(crate) fn write<H: Serialize>(&self, remembered: &RemoteMemory<H>) -> Result<(), Error> {
         let bytes = serde_json::to_vec(remembered)
             .map_err(|error| Error::new(Code::LeaseStore, error.to_string()))?;
         write_private(&self.directory, NAME, &bytes)

@@ -50,13 +50,13 @@ struct Value {
 }
 
 /// What came of a write.
-enum Written {
+enum WriteOutcome {
     Done(u64),
     Lost(Option<Value>),
 }
 
 /// A value to write where a key has this revision, or none.
-struct Write<'w> {
+struct KeyWrite<'w> {
     key: &'w str,
     expected: Option<Revision>,
     /// The value; `None` to remove the key.
@@ -133,13 +133,13 @@ impl NatsLeases {
     }
 
     /// Writes a value. Returns an error if nothing is known of whether it was written.
-    async fn write(&self, write: &Write<'_>) -> Result<Written, Error> {
+    async fn write(&self, write: &KeyWrite<'_>) -> Result<WriteOutcome, Error> {
         let bytes = write.bytes.clone().unwrap_or_default();
         if let Some(expected) = &write.expected
             && expected.made != self.times().await?.created
         {
             let there = self.value(write.key).await?;
-            return Ok(Written::Lost(there.filter(|there| !there.is_removed)));
+            return Ok(WriteOutcome::Lost(there.filter(|there| !there.is_removed)));
         }
         let expected = write.expected.as_ref().map(|expected| expected.number);
         let mut patience = Patience::new();
@@ -148,7 +148,7 @@ impl NatsLeases {
         let mut is_unknown = false;
         loop {
             let error = match self.publish(write, replaced, bytes.clone()).await {
-                Ok(revision) => return Ok(Written::Done(revision)),
+                Ok(revision) => return Ok(WriteOutcome::Done(revision)),
                 Err(error) => error,
             };
             let is_refused = error.kind() == PublishErrorKind::WrongLastSequence;
@@ -160,7 +160,7 @@ impl NatsLeases {
                 && there.bytes == bytes
                 && there.is_removed == write.bytes.is_none()
             {
-                return Ok(Written::Done(there.revision));
+                return Ok(WriteOutcome::Done(there.revision));
             }
             let removed = there.as_ref().filter(|there| there.is_removed);
             if let (Some(removed), None) = (removed, expected) {
@@ -168,7 +168,7 @@ impl NatsLeases {
             }
             let live = there.filter(|there| !there.is_removed);
             if live.as_ref().map(|live| live.revision) != expected {
-                return Ok(Written::Lost(live));
+                return Ok(WriteOutcome::Lost(live));
             }
             if !patience.again().await {
                 return Err(self.fault(error));
@@ -178,7 +178,7 @@ impl NatsLeases {
 
     async fn publish(
         &self,
-        write: &Write<'_>,
+        write: &KeyWrite<'_>,
         replaced: u64,
         bytes: Vec<u8>,
     ) -> Result<u64, async_nats::jetstream::context::PublishError> {
@@ -297,7 +297,7 @@ impl NatsLeases {
 impl NatsLeases {
     /// Writes any bytes where a key is not there.
     pub(crate) fn write_bytes(&self, key: &str, bytes: &[u8]) -> Result<(), Error> {
-        let write = Write {
+        let write = KeyWrite {
             key,
             expected: None,
             bytes: Some(bytes.to_vec()),
@@ -354,15 +354,15 @@ impl LeaseStore for NatsLeases {
         expected: Option<&LeaseVersion>,
         lease: &Lease,
     ) -> Result<Swapped, Error> {
-        let write = Write {
+        let write = KeyWrite {
             key: &document::key(task),
             expected: expected.map(revision_of).transpose()?,
             bytes: Some(document::written(task, lease)?),
         };
         self.connection.runtime.block_on(async {
             match self.write(&write).await? {
-                Written::Done(revision) => Ok(Swapped::Done(version_of(revision, &self.made))),
-                Written::Lost(there) => Ok(Swapped::Lost(self.found(there).await?)),
+                WriteOutcome::Done(revision) => Ok(Swapped::Done(version_of(revision, &self.made))),
+                WriteOutcome::Lost(there) => Ok(Swapped::Lost(self.found(there).await?)),
             }
         })
     }
@@ -372,15 +372,15 @@ impl LeaseStore for NatsLeases {
         task: &TaskId,
         expected: &LeaseVersion,
     ) -> Result<Option<StoredLease>, Error> {
-        let write = Write {
+        let write = KeyWrite {
             key: &document::key(task),
             expected: Some(revision_of(expected)?),
             bytes: None,
         };
         self.connection.runtime.block_on(async {
             match self.write(&write).await? {
-                Written::Done(_) => Ok(None),
-                Written::Lost(there) => self.found(there).await,
+                WriteOutcome::Done(_) => Ok(None),
+                WriteOutcome::Lost(there) => self.found(there).await,
             }
         })
     }
@@ -394,7 +394,7 @@ impl LeaseStore for NatsLeases {
                 let Some(there) = there.filter(|there| !there.is_removed) else {
                     return Ok(());
                 };
-                let write = Write {
+                let write = KeyWrite {
                     key: &key,
                     expected: Some(Revision {
                         number: there.revision,
@@ -402,7 +402,7 @@ impl LeaseStore for NatsLeases {
                     }),
                     bytes: None,
                 };
-                if let Written::Done(_) = self.write(&write).await? {
+                if let WriteOutcome::Done(_) = self.write(&write).await? {
                     return Ok(());
                 }
                 if !patience.again().await {

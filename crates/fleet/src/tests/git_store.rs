@@ -337,7 +337,8 @@ fn a_writer_that_is_killed_leaves_a_whole_lease() {
         let guard = format!("--force-with-lease=refs/orch/leases/a:{}", there.0);
         let spec = format!("{blob}:refs/orch/leases/a");
         let mut push = git_command(&clone, &["push", "-q", &guard, "origin", &spec]);
-        let mut push = push.spawn().expect("git starts");
+        let push = push.stderr(std::process::Stdio::null()).spawn();
+        let mut push = push.expect("git starts");
         sleep(Duration::from_millis(2 * delay));
         let _ = push.kill();
         push.wait().expect("ended");
