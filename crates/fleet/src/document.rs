@@ -13,7 +13,7 @@ const LONGEST: usize = 180;
 
 /// A lease with the task that it is about, whose name in the store does not tell it.
 #[derive(Serialize, Deserialize)]
-struct Document {
+struct KeptLeaseDocument {
     version: u32,
     task: String,
     lease: Lease,
@@ -80,7 +80,7 @@ fn removal(key: &str, place: &DocumentPlace) -> Hint {
 
 /// The bytes of a lease in a store. Returns an error if it cannot be written as JSON.
 pub(crate) fn written(task: &TaskId, lease: &Lease) -> Result<Vec<u8>, Error> {
-    let document = Document {
+    let document = KeptLeaseDocument {
         version: VERSION,
         task: task.to_string(),
         lease: lease.clone(),
@@ -103,7 +103,7 @@ pub(crate) fn read(
             .or_at(place_there)
             .with_hint(removal(key_there, place))
     };
-    let document: Document = serde_json::from_slice(bytes).map_err(|error| {
+    let document: KeptLeaseDocument = serde_json::from_slice(bytes).map_err(|error| {
         let line = u32::try_from(error.line()).unwrap_or(1);
         damaged(error.to_string(), line.max(1))
     })?;

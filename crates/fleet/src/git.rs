@@ -14,7 +14,7 @@ use crate::boot;
 use crate::document::{self, DocumentPlace};
 use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
-use crate::watch::{Asked, MemoryFile, RemoteMemory};
+use crate::watch::{AskedTimes, MemoryFile, RemoteMemory};
 use orch_base::{Code, Digest, Error, Hint, TaskId};
 use orch_core::lease::{Lease, SeenLease};
 use orch_git::{Carrier, Probed, RefAnswer, RefChange, RemotePlace, RemoteRefs, Store};
@@ -309,7 +309,7 @@ impl GitLeases {
     fn stored(&mut self, key: Option<&str>) -> Result<Vec<StoredLease>, Error> {
         let before = boot::now();
         let found = self.found(key)?;
-        let asked = Asked {
+        let asked = AskedTimes {
             before,
             after: boot::now(),
         };

@@ -46,7 +46,7 @@ struct Seen {
 
 /// When a store was asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct AskedTimes {
     /// Before the question was sent.
     pub before: BootTime,
     /// After the answer had come.
@@ -77,7 +77,7 @@ impl<H: Clone + Default + PartialEq + Serialize + for<'d> Deserialize<'d>> Remot
     }
 
     /// Notes that a write is there, and says for how long it has been known to be.
-    pub(crate) fn see(&mut self, key: &str, version: &str, asked: &Asked) -> LeaseAge {
+    pub(crate) fn see(&mut self, key: &str, version: &str, asked: &AskedTimes) -> LeaseAge {
         if let Some(begun) = self.begun.get(key).filter(|begun| begun.version == version) {
             self.seen.insert(key.to_owned(), begun.clone());
             self.begun.remove(key);
