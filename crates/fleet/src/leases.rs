@@ -34,6 +34,10 @@ pub struct LeaseTerms {
 
 /// What came of taking a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each answer of a store, and none is kept"
+)]
 pub enum TakeOutcome {
     /// The owner holds it now.
     Held {

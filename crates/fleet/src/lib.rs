@@ -23,8 +23,6 @@ mod tests;
 
 pub use random::random;
 
-pub use random::random;
-
 /// The name of this machine, for people; `None` if it has none.
 #[must_use]
 pub fn machine() -> Option<String> {

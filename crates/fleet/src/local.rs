@@ -155,7 +155,7 @@ impl LocalStore {
         let mut file = directory.create_anew(NEW).map_err(refused)?;
         file.write_all(&bytes).map_err(refused)?;
         directory
-            .rename(NEW, &directory, name_of(task))
+            .rename(NEW, directory, name_of(task))
             .map_err(refused)?;
         Ok(())
     }

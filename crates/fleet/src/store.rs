@@ -20,6 +20,10 @@ pub struct StoredLease {
 
 /// What came of a swap.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each answer of a store, and none is kept"
+)]
 pub enum Swapped {
     /// The store has what was to be written, and no other write came between.
     Done(LeaseVersion),

@@ -272,6 +272,7 @@ fn owner(number: usize) -> LeaseOwner {
 fn terms() -> LeaseTerms {
     LeaseTerms {
         length: Some(Duration::from_secs(LENGTH)),
+        usual: Duration::from_secs(LENGTH),
         now: Timestamp::default(),
         place: String::new(),
         branch: None,
@@ -529,7 +530,6 @@ impl Model for Fleet {
 /// Checks all states.
 fn holds(fleet: Fleet) {
     let checked = fleet.checker().spawn_bfs().join();
-    println!("{} states", checked.unique_state_count());
     checked.assert_properties();
 }
 

@@ -347,7 +347,7 @@ fn other_task_types(path: &[&str]) -> Result<Types, NoValue> {
         [ITEM, "id" | "phase" | "workflow"] => Ok(TEXT),
         [ITEM, other, ..] => Err(NoValue {
             message: format!("another task has no `{other}` here"),
-            hint: match nearest(other, MEMBERS.into_iter()) {
+            hint: match nearest(other, MEMBERS) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("it has {}", MEMBERS.join(", ")),
             },

@@ -9,7 +9,9 @@
 use super::RunOptions;
 use super::program_settings::{FoundSettings, program_settings, what_is_named};
 use crate::apply::Writer;
-use crate::survey::{NetworkStore, TRUST_PLACE, place_of, trust_file, trusted, untrusted};
+use crate::survey::{
+    NetworkStore, TRUST_PLACE, Workspace, place_of, trust_file, trusted, untrusted,
+};
 use orch_base::{Code, Digest, Error, ObjectFormat, VerificationName, command, is_program_setting};
 use orch_core::config::{NotifyAction, Webhook};
 use orch_core::verification::VerifyTable;
@@ -181,7 +183,7 @@ pub(super) fn refuse_untrusted_setup(writer: &Writer<'_>, trusts_all: bool) -> R
     if trusts_all || writer.caller.trusts_once {
         return Ok(());
     }
-    let known = known(writer)?;
+    let known = trusted(&writer.workspace.reader, writer.caller)?;
     for one in setups(writer)? {
         if !known.contains(&one.digest) {
             let argv = one.command.unwrap_or_default();
@@ -194,7 +196,7 @@ pub(super) fn refuse_untrusted_setup(writer: &Writer<'_>, trusts_all: bool) -> R
 /// Trusts in a clone of the repository what is trusted in the repository, and no more. Returns an error if the trust cannot be
 /// read or kept.
 pub(super) fn trust_clone(writer: &Writer<'_>, clone: &Path) -> Result<(), Error> {
-    let known = known(writer)?;
+    let known = trusted(&writer.workspace.reader, writer.caller)?;
     if known.is_empty() {
         return Ok(());
     }
@@ -211,6 +213,7 @@ fn setups(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             name: "worktrees".to_owned(),
             command: Some(command.clone()),
             webhook: None,
+            store: None,
             is_trusted: false,
             digest: command_digest(root, CommandPurpose::Setup, command)?,
         });
