@@ -640,9 +640,12 @@ fn every_forgery_of_a_kind_is_told() {
             "says otherwise",
         ),
         (
-            "the second take-over first",
-            |world| forge(world, take(2, "w2")),
-            "was taken 0 times",
+            "an earlier take-over after a later one",
+            |world| {
+                say(world, take(3, "w1"));
+                forge(world, take(2, "w2"));
+            },
+            "was held in generation 3, so generation 2 is over",
         ),
         (
             "the first take-over again",
@@ -650,7 +653,7 @@ fn every_forgery_of_a_kind_is_told() {
                 say(world, take(1, "w1"));
                 forge(world, take(1, "w2"));
             },
-            "was taken 1 times",
+            "was held in generation 1, so generation 1 is over",
         ),
         (
             "a deadline of another attempt",

@@ -135,7 +135,7 @@ fn an_honest_run_is_never_called_forged() {
     world.orch(&["answer", "t", "score=60"]).succeeds();
     world.orch(&["run", "t", "--auto"]).succeeds();
     let expected = [
-        "proven", "claimed", "claimed", "claimed", "claimed", "claimed", "claimed", "proven",
+        "proven", "folded", "claimed", "claimed", "claimed", "claimed", "folded", "proven",
         "claimed",
     ];
     assert_eq!(standings(&world), expected);
@@ -423,7 +423,7 @@ fn what_is_not_committed_excuses_only_what_rests_on_it() {
         .orch(&["run", "t", "--auto", "--max-turns", "1"])
         .ends(1);
     let standings = standings(&world);
-    assert_eq!(standings, ["proven", "claimed", "unverifiable", "claimed"]);
+    assert_eq!(standings, ["proven", "folded", "unverifiable", "claimed"]);
     world
         .orch(&["audit"])
         .succeeds()

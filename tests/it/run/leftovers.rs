@@ -71,6 +71,27 @@ fn what_a_killed_run_left_outside_of_the_group_is_ended_too() {
 }
 
 #[test]
+fn the_executor_of_a_killed_run_ends_before_its_lease() {
+    let task = with_daemon("[ -e began ] || { touch began; sleep 60; }");
+    let settings = task.world.read("orch.toml");
+    task.world.write(
+        "orch.toml",
+        format!("{settings}\n[leases]\nlength = \"10s\"\n"),
+    );
+    task.world.commit("Short leases");
+    let mut child = task.world.orch_spawn(&["run", "t", "--auto"]);
+    eventually("polish has begun", || task.world.path("began").exists());
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    eventually("nothing runs", || {
+        processes_in(&task.world.root()).is_empty()
+    });
+    assert_eq!(task.world.read("asked"), "asked\n");
+    task.run().succeeds();
+    task.is_clean();
+}
+
+#[test]
 fn a_dead_executor_is_not_waited_for() {
     let task = killed_in_polish();
     kill(task.world.read("daemon").trim());

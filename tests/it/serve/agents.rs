@@ -47,7 +47,7 @@ fn an_agent_moves_a_task_by_the_tools_of_the_server() {
     assert!(
         tools["tools"]
             .as_array()
-            .is_some_and(|tools| tools.len() == 10),
+            .is_some_and(|tools| tools.len() == 12),
         "{tools}"
     );
     world.plan("t", 1);

@@ -2,7 +2,7 @@
 
 use super::agent_end::TurnEnd;
 use super::leftovers::{COMMISSION as NAME, end_left};
-use super::perform::EXECUTOR_PATIENCE;
+use super::perform::executor_patience;
 use super::trust::refuse_untrusted;
 use super::{RunOptions, StopFlag, cannot_start, command_for, executor_environment, no_executor};
 use crate::apply::Writer;
@@ -79,7 +79,7 @@ pub fn commission(
         log: files.log(NAME),
         result,
     };
-    start_janitor(EXECUTOR_PATIENCE);
+    start_janitor(executor_patience(&writer.workspace.reader.settings.config));
     let performed = executor.perform(
         files.begin_try(NAME)?,
         &stop.running,

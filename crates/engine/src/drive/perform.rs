@@ -11,18 +11,20 @@ use crate::run::{
 };
 use crate::survey::{Error, OutputsNow, Sight};
 use orch_base::{Code, Diagnostic, Period};
+use orch_core::config::Config;
 use orch_core::decide::{
     ActionResult, ActorKind, ExecutorExit, ExecutorTrace, FileWriter, Leftover, Returned,
     RunEffect, RunEvent, Work, WriterTurn,
 };
-use orch_core::lease::DEFAULT_LENGTH;
 use orch_files::io_error;
 use serde_json::Value;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How long an executor may go on after its run was killed: the lease of the run lasts longer, however lately it was renewed.
-pub(super) const EXECUTOR_PATIENCE: Duration = Duration::from_secs(DEFAULT_LENGTH.as_secs() / 2);
+/// How long an executor may go on after its run was killed: the lease of the run lasts longer, however long ago it was renewed.
+pub(super) fn executor_patience(config: &Config) -> Duration {
+    Duration::from_millis(config.leases.length.milliseconds() / 2)
+}
 
 /// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
@@ -178,7 +180,9 @@ impl Drive<'_> {
             files.control().pending(&run) == Some(ControlRequest::Stop)
         };
         let log = files.begin_try(name)?;
-        start_janitor(EXECUTOR_PATIENCE);
+        start_janitor(executor_patience(
+            &self.writer.workspace.reader.settings.config,
+        ));
         let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {

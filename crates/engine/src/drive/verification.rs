@@ -4,7 +4,7 @@
 //! branch has other code by then, nothing is recorded. One that could not run leaves no result; that it was tried is kept
 //! in this clone.
 
-use super::perform::EXECUTOR_PATIENCE;
+use super::perform::executor_patience;
 use super::trust::refuse_untrusted_verification;
 use crate::apply::{Applied, NewResult, Writer};
 use crate::run::{Process, start_janitor};
@@ -478,7 +478,7 @@ pub(super) fn place(
     table: &VerifyTable,
     config: &Config,
 ) -> Result<VerifyPlace, Error> {
-    start_janitor(EXECUTOR_PATIENCE);
+    start_janitor(executor_patience(config));
     let environment = variables(writer, Some(table));
     Ok(VerifyPlace {
         cache: cache(&environment)?,
