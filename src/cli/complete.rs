@@ -44,8 +44,11 @@ enum Named {
 }
 
 /// What the arguments name, by their ids in the command line.
-const ARGUMENTS: [(&str, Named); 18] = [
+const ARGUMENTS: [(&str, Named); 21] = [
     ("task", Named::Task),
+    ("after", Named::Task),
+    ("not_after", Named::Task),
+    ("parent", Named::Task),
     ("task_in_use", Named::Task),
     ("tasks", Named::Task),
     ("old", Named::Task),
@@ -403,8 +406,9 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 52] = [
+    const FREE: [&str; 53] = [
         "also",
+        "assignee",
         "at",
         "base",
         "breaks",
@@ -437,7 +441,7 @@ mod tests {
         "newest",
         "ours",
         "parallel",
-        "parent",
+        "parent_process",
         "path",
         "patience",
         "place",

@@ -38,6 +38,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch board --html - 'team/*'", "some, on stdout"),
             ],
             [
+                ("orch graph", "what waits for what"),
+                ("orch graph --format mermaid", "as a flowchart"),
+            ],
+            [
                 ("orch log t-1", "its timeline"),
                 ("orch log --json", "all steps, for a program"),
             ],
@@ -94,6 +98,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
             [
                 ("orch verify t-1", "run what is due, and record it"),
                 ("orch verify", "only try what HEAD gives"),
+            ],
+            [
+                ("orch relate t-2 --after t-1", "it waits for t-1"),
+                ("orch relate t-2 --priority high", "it comes first"),
             ],
             [
                 ("orch rename t-1 t-2", "give it another id"),

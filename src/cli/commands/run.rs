@@ -58,7 +58,7 @@ pub struct RunArgs {
     pub parallel: Option<u16>,
     /// The process that started this one, and with which it ends; orch gives it itself.
     #[arg(long, hide = true, value_name = "PROCESS")]
-    pub parent: Option<u32>,
+    pub parent_process: Option<u32>,
     /// Prompt on the terminal when a rule asks a question. The default for a task's first run; later runs keep
     /// the mode.
     #[arg(long, conflicts_with = "auto")]
@@ -85,7 +85,10 @@ pub struct RunArgs {
 
 pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failure> {
     threads::require(threads::FEW)?;
-    if args.parent.is_some_and(|parent| !end_with_parent(parent)) {
+    if args
+        .parent_process
+        .is_some_and(|parent| !end_with_parent(parent))
+    {
         return Ok(ExitCode::Interrupted);
     }
     let workspace = context.workspace(ui)?;

@@ -531,6 +531,10 @@ codes! {
         "orch records the reason for an order against the rules. The one given has no visible character, or is the \
          placeholder `WHY` from a hint.",
         "Give a reason in your own words: `--reason 'the plan was wrong'`.";
+    NoRemote = "no-remote", Usage,
+        "A remote of the repository cannot be used.",
+        "There is no remote of this name, or pushes to it go to several URLs, so that one could succeed and another fail.",
+        "See `git remote --verbose`. Name another remote, or leave it one URL for pushes.";
     NoRepository = "no-repository", Usage,
         "There is no git repository here.",
         "Neither the start directory nor any directory above it is a git repository. orch can evaluate and move \
@@ -557,10 +561,6 @@ codes! {
         "A request to `orch serve` has no valid token.",
         "The request has neither an `Authorization: Bearer TOKEN` header nor a cookie, or the tokens have changed.",
         "Open the URL that `orch serve` prints, or send a token from `orch/serve.json` in the git directory.";
-    NoRemote = "no-remote", Usage,
-        "A remote of the repository cannot be used.",
-        "There is no remote of this name, or pushes to it go to several URLs, so that one could succeed and another fail.",
-        "See `git remote --verbose`. Name another remote, or leave it one URL for pushes.";
     NoUpstream = "no-upstream", Usage,
         "The branch has no upstream, so there is nowhere to push.",
         "`orch verify --push` pushes what it records to the upstream of the branch.",

@@ -91,7 +91,7 @@ const ROWS: [ToolRow; 12] = [
     ToolRow {
         name: "take",
         about: "Take a task before you work on it, so that nobody else does. Call it again to renew.",
-        arguments: &[Own(FREE_TASK), Explained("for", "How long, such as `30m`.")],
+        arguments: &[Own(FREE_TASK)],
         writes: true,
         ..QUESTION
     },

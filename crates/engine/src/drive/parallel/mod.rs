@@ -233,7 +233,7 @@ impl Parallel<'_> {
         row.begin(self.writer.now());
         let mut arguments: Vec<OsString> = vec!["run".into(), task.id.as_str().into()];
         let parent = std::process::id();
-        arguments.push(format!("--parent={parent}").into());
+        arguments.push(format!("--parent-process={parent}").into());
         if claim.tree().kind == WorkTreeKind::Clone {
             trust_clone(self.writer, &claim.tree().path)?;
         }
