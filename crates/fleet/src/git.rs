@@ -4,7 +4,7 @@
 //! on the server: it is won if git marks it as made, and after anything else the reference is read before anything is
 //! believed. A lease that is given back is deleted, because every push is sent all references.
 //!
-//! git has no clock. The age of a lease is the time for which this clone has seen the same write ([`crate::watch`]), so a
+//! git has no clock. The age of a lease is the time for which this clone has seen the same write (module `watch`), so a
 //! lease is taken over within one length after somebody began to watch it.
 //!
 //! Some hosts take only branches and tags. Where the remote refuses other references, leases are branches, each with a
