@@ -132,7 +132,14 @@ async function hold(page, text) {
 }
 
 /** Opens the dialog of an order, which may be among those that are folded. */
+/** Presses a key of the page. The keys are bound by its script, so the page must have run it. */
+async function press(page, key) {
+  await page.waitForSelector('body[data-live="yes"]');
+  await page.keyboard.press(key);
+}
+
 async function order(page, name) {
+  await page.waitForSelector('body[data-live="yes"]');
   const button = page.locator(`.order[data-order="${name}"]`).last();
   if (!await button.isVisible()) await page.locator(".other-orders summary").click();
   await button.click();
@@ -206,7 +213,7 @@ const tests = {
     assert.equal(await dialog.locator("textarea").inputValue(), "", "what was sent is not offered again");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     // The dialog of keys keeps the page as it is, too.
-    await page.keyboard.press("?");
+    await press(page, "?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     write("tasks/n-1/planning/plan.json", "{}");
     await page.waitForTimeout(2000);
@@ -318,40 +325,36 @@ const tests = {
     }
     assert.match(await column(page, "plan_review").first().locator("xpath=ancestor::li").textContent(), /approve or reject/);
     await page.goto(`${main.address}/?q=d-`);
-    await page.waitForSelector('body[data-live="yes"]');
-    await page.keyboard.press("d");
+    await press(page, "d");
     await page.locator("#place", { hasText: "decision 1 of 3" }).waitFor();
     const first = page.url();
-    await page.keyboard.press("j");
+    await press(page, "j");
     await page.locator("#place", { hasText: "decision 2 of 3" }).waitFor();
-    await page.keyboard.press("k");
+    await press(page, "k");
     await page.waitForURL(first);
-    await page.waitForSelector('body[data-live="yes"]');
-    await page.keyboard.press("a");
+    await press(page, "a");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Enter");
     await page.locator("#told", { hasText: "accept → done" }).waitFor();
     await page.locator("#place", { hasText: "decision 1 of 2" }).waitFor();
     await isAccessible(page, "what was decided");
     await shot(page, "decided");
-    await page.keyboard.press("u");
+    await press(page, "u");
     await page.waitForURL(first);
     await page.locator("#told", { hasText: "taken back" }).waitFor();
     await page.locator("#place", { hasText: "of 3" }).waitFor();
-    await page.waitForSelector('body[data-live="yes"]');
-    await page.keyboard.press("r");
+    await press(page, "r");
     await page.locator("dialog[open] textarea").first().fill("not yet");
     await page.keyboard.press("Control+Enter");
     await page.waitForURL((url) => url.href !== first);
     assert.match(orch("log", decodeURIComponent(new URL(first).pathname.split("/").pop())), /not yet[^]*undo[^]*accepted/);
     // A verdict that an agent may give too is taken back as well.
     await page.goto(`${main.address}/tasks/p-1`);
-    await page.waitForSelector('body[data-live="yes"]');
-    await page.keyboard.press("a");
+    await press(page, "a");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Enter");
     await page.locator("#told", { hasText: "plan_review → codegen" }).waitFor();
-    await page.keyboard.press("u");
+    await press(page, "u");
     await page.locator("#told", { hasText: "taken back" }).waitFor();
     await page.locator(".phase-name", { hasText: "plan_review" }).waitFor();
     return page;
@@ -359,8 +362,7 @@ const tests = {
 
   async "a task is created with its brief"() {
     const page = await open();
-    await page.waitForSelector('body[data-live="yes"]');
-    await page.keyboard.press("n");
+    await press(page, "n");
     const dialog = page.locator("dialog[open]");
     await dialog.getByLabel("Title").fill("Größe der Bilder: begrenzen");
     assert.equal(await dialog.getByLabel("Id").inputValue(), "gro-e-der-bilder-begrenzen");
@@ -376,7 +378,6 @@ const tests = {
   async "an order that rests on what has changed is refused"() {
     const page = await open();
     await page.goto(`${main.address}/tasks/t-3`);
-    await page.waitForSelector('body[data-live="yes"]');
     await order(page, "override");
     const dialog = page.locator("dialog[open]");
     await dialog.locator("textarea").fill("it is old");
@@ -391,7 +392,7 @@ const tests = {
   async "tasks are filtered, and reached by keyboard and by link"() {
     const page = await open();
     const shown = () => page.locator(".card:not([hidden]) .id").allTextContents();
-    await page.keyboard.press("/");
+    await press(page, "/");
     await page.keyboard.type("PASSkey");
     assert.deepEqual(await shown(), ["t-1"]);
     assert.equal(new URL(page.url()).search, "?q=PASSkey");
@@ -400,7 +401,7 @@ const tests = {
     assert.match(await page.locator(".tasks").textContent(), /^1 task$/);
     assert.match(await page.getByRole("button", { name: /^all/ }).textContent(), /^all 1$/);
     assert.equal(await page.locator(".column:not(.empty)").count(), 1, "columns that show nothing fold");
-    await page.keyboard.press("/");
+    await press(page, "/");
     await page.keyboard.press("Escape");
     const everything = (await shown()).length;
     await page.getByRole("button", { name: /^agent/ }).click();
@@ -410,13 +411,13 @@ const tests = {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     const focused = await page.evaluate(() => document.activeElement.textContent);
-    await page.keyboard.press("?");
+    await press(page, "?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/tasks\//);
     assert.equal(await page.locator("h1 .id").textContent(), focused);
-    await page.keyboard.press("b");
+    await press(page, "b");
     await page.waitForURL(`${main.address}/?owner=agent`);
     return page;
   },
