@@ -121,7 +121,7 @@ faults: ## Every system call that reads or writes fails once, or ends the proces
 	$(CARGO) test --test it --no-run
 	rm -f $(FAULT_TABLE)
 	$(ALONE) env $(IN_MEMORY) ORCH_FAULTS=1 ORCH_FAULT_TABLE=$(FAULT_TABLE) \
-		$(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short --nocapture; \
+		$(CARGO) test --test it -- faults::reading faults::writing faults::power faults::images faults::short faults::torn --nocapture; \
 		ended=$$?; printf '%-52s %7s %7s %10s\n' kind points runs violations; sort $(FAULT_TABLE); exit $$ended
 
 protocol: ## The models of a commit and of leases with larger bounds, and each kill of the command that heals; takes minutes
