@@ -337,7 +337,10 @@ const SUBCOMMANDS: &[Examples] = &[
     ],
     [
         ("orch workflow check", "every workflow"),
-        ("orch workflow check article --json", "one, for a program"),
+        (
+            "orch workflow check --overlaps article",
+            "which rules may hold together, and when",
+        ),
     ],
     [
         ("orch workflow fmt", "redraw every diagram"),

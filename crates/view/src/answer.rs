@@ -2,6 +2,7 @@
 
 use super::{Finding, TransitionLine};
 use orch_base::words;
+use orch_core::workflow::{Workflow, cases};
 use serde::Serialize;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.
@@ -222,6 +223,60 @@ pub struct WorkflowLine {
     pub origin: String,
 }
 
+/// The rules that may hold together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OverlapList {
+    /// Each two rules of a phase that may hold together, in the order of the rules.
+    pub overlaps: Vec<OverlapLine>,
+}
+
+/// Two rules that may hold together; the first decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OverlapLine {
+    /// The name of the workflow.
+    pub workflow: String,
+    /// The phase in which both may hold.
+    pub phase: String,
+    /// The id of the rule that decides.
+    pub first: String,
+    /// The id of the other rule.
+    pub second: String,
+    /// Whether the two come to different outcomes.
+    pub differs: bool,
+    /// The group in which both stand; null if they do not stand in the same one.
+    pub group: Option<String>,
+    /// Values with which both hold, as expressions or in words. What does not matter is left out.
+    pub case: Vec<String>,
+}
+
+impl OverlapLine {
+    /// The overlaps of a workflow.
+    #[must_use]
+    pub fn of_workflow(workflow: &Workflow) -> Vec<Self> {
+        let mut lines = Vec::new();
+        for of in cases(workflow) {
+            lines.extend(of.overlaps.iter().map(|overlap| {
+                Self {
+                    workflow: workflow.name.to_string(),
+                    phase: of.phase.to_string(),
+                    first: overlap.first.id.to_string(),
+                    second: overlap.second.id.to_string(),
+                    differs: overlap.differs(),
+                    group: overlap
+                        .first
+                        .group
+                        .clone()
+                        .filter(|_| overlap.is_in_one_group()),
+                    case: overlap.case.0.clone(),
+                }
+            }));
+        }
+        lines
+    }
+}
+
 /// The git hooks, and what was done with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -330,6 +385,7 @@ super::json::documents! {
     GenerationAnswer = "generation",
     ImportAnswer = "import",
     NewWorkflow = "workflow",
+    OverlapList = "overlaps",
     WorkflowList = "workflows",
     HooksAnswer = "hooks",
 }

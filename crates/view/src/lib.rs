@@ -65,8 +65,8 @@ pub use advice::Advice;
 pub use answer::{
     ConfiguredHookLine, DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone,
     HookLine, HookName, HookState, HooksAnswer, ImportAnswer, ImportLine, InitAnswer, NewWorkflow,
-    NothingDue, PromptAnswer, RecoveryAnswer, SkippedLine, TextAnswer, TrustAnswer, TrustLine,
-    WorkflowLine, WorkflowList,
+    NothingDue, OverlapLine, OverlapList, PromptAnswer, RecoveryAnswer, SkippedLine, TextAnswer,
+    TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
 };
 pub use audit::{
     AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange, RerunLine,

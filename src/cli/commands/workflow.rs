@@ -11,7 +11,7 @@ use orch_core::workflow::{DiagramFormat, diagram, format};
 use orch_engine::survey::Workspace;
 use orch_git::durable;
 use orch_view::layout::counted;
-use orch_view::{FormattedAnswer, WorkflowLine, WorkflowList, findings};
+use orch_view::{FormattedAnswer, OverlapLine, OverlapList, WorkflowLine, WorkflowList, findings};
 
 /// The subcommands of `orch workflow`.
 #[derive(Debug, Subcommand)]
@@ -23,7 +23,7 @@ pub enum WorkflowCommand {
     /// Check workflow documents and report all problems, each with line and column.
     ///
     /// Writes nothing. Exits with 1 if there are problems.
-    Check(ManyArgs),
+    Check(WorkflowCheckArgs),
     /// Redraw the diagram in workflow documents from their rules.
     ///
     /// Writes only between the diagram markers.
@@ -41,11 +41,16 @@ pub struct OneArgs {
     workflow: String,
 }
 
-/// Some workflows, or all.
+/// What to check.
 #[derive(Debug, Args)]
-pub struct ManyArgs {
+pub struct WorkflowCheckArgs {
     /// The workflows; default: all workflows.
     workflows: Vec<String>,
+    /// List each two rules that may hold together, with a case, in place of the problems.
+    ///
+    /// The first of them decides. Findings name only those of one `group`.
+    #[arg(long)]
+    overlaps: bool,
 }
 
 /// What to format.
@@ -91,7 +96,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
             )?;
             Ok(ExitCode::Fine)
         }
-        WorkflowCommand::Check(args) => check(&workspace()?, context, ui, &args.workflows),
+        WorkflowCommand::Check(args) => check(&workspace()?, context, ui, args),
         WorkflowCommand::Fmt(args) => fmt(&workspace()?, context, ui, args),
         WorkflowCommand::New(args) => new::run(args, context, ui),
         WorkflowCommand::Diagram(args) => {
@@ -160,13 +165,16 @@ fn check(
     workspace: &Workspace,
     context: &Context,
     ui: &Ui,
-    names: &[String],
+    args: &WorkflowCheckArgs,
 ) -> Result<ExitCode, Failure> {
-    let names = if names.is_empty() {
+    let names = if args.workflows.is_empty() {
         workspace.settings().workflow_names()
     } else {
-        names.to_vec()
+        args.workflows.clone()
     };
+    if args.overlaps {
+        return overlaps(workspace, context, ui, &names);
+    }
     let mut problems: Vec<Diagnostic> = Vec::new();
     for name in &names {
         problems.extend(workspace.settings().check_workflow(name)?);
@@ -184,6 +192,52 @@ fn check(
     } else {
         ExitCode::No
     })
+}
+
+/// Lists the rules that may hold together.
+fn overlaps(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    names: &[String],
+) -> Result<ExitCode, Failure> {
+    let mut lines = Vec::new();
+    for name in names {
+        let loaded = workspace.settings().workflow(name)?;
+        lines.extend(OverlapLine::of_workflow(&loaded.usable()?.workflow));
+    }
+    if context.global.json {
+        ui.document(&OverlapList { overlaps: lines })?;
+        return Ok(ExitCode::Fine);
+    }
+    let mut at = None;
+    for line in &lines {
+        let phase = (&line.workflow, &line.phase);
+        if at != Some(phase) {
+            at = Some(phase);
+            let here = lines
+                .iter()
+                .filter(|other| (&other.workflow, &other.phase) == phase);
+            let differ = here.clone().filter(|other| other.differs).count();
+            ui.answer(&format!(
+                "{} {}: {} of rules, {differ} with different outcomes\n",
+                line.workflow,
+                line.phase,
+                counted(here.count(), "pair"),
+            ))?;
+        }
+        let word = if line.differs { "before" } else { "like" };
+        let case = match line.case.as_slice() {
+            [] => "always".to_owned(),
+            case => case.join(", "),
+        };
+        ui.answer(&format!("  {} {word} {}\n", line.first, line.second))?;
+        ui.answer(&format!("    {case}\n"))?;
+    }
+    if lines.is_empty() {
+        ui.status("no two rules hold together");
+    }
+    Ok(ExitCode::Fine)
 }
 
 fn fmt(

@@ -1155,8 +1155,8 @@ codes! {
         "An earlier rule fires whenever this one would.",
         "Put the narrower rule first, or remove it.";
     WorkflowDeadEnd = "workflow-dead-end", Finding,
-        "A phase cannot be left.",
-        "No rule leads out of it, and it is not terminal.",
+        "A phase cannot be left, or leads to no good end.",
+        "No rule leads out of it, and it is not terminal; or the rules lead from it only in circles or to failures.",
         "Add a rule, or set `terminal = true`.";
     WorkflowDiagram = "workflow-diagram", Finding,
         "The diagram of a workflow does not match its rules.",
@@ -1174,6 +1174,15 @@ codes! {
         "The workflow has errors, so no task can be evaluated with it.",
         "Its document, or a schema that it names, has an error.",
         "`orch workflow check NAME` lists the errors.";
+    WorkflowGap = "workflow-gap", Finding,
+        "No rule says what comes after the work of a phase.",
+        "All that the phase produces is there and counts, and there is a case in which no guard is true. The finding shows it.",
+        "Add a rule for the case, or a rule with `wait` that says what is missing.";
+    WorkflowLivelock = "workflow-livelock", Finding,
+        "Rules may send a task round although nobody writes anything.",
+        "A rule sends back, and it and the rules that lead here again read nothing that is used up. Only the limit of attempts \
+         ends that.",
+        "Let the guard read `.ready` or `.changed` of an artifact.";
     WorkflowMissing = "workflow-missing", Usage,
         "There is no workflow with this name.",
         "orch.toml or a state names a workflow that neither ships with orch nor exists in `system/workflows`.",
@@ -1202,6 +1211,10 @@ codes! {
         "A rule does not have exactly one outcome.",
         "It has none or several of `to`, `run`, `wait` and `choose`, or a key that its outcome does not allow.",
         "Keep one of them, and write another rule for the other.";
+    WorkflowOverlap = "workflow-overlap", Finding,
+        "Two rules of one group hold together, and come to different outcomes.",
+        "The first one decides, and nothing says that this is meant. The finding shows a case.",
+        "Let the guards exclude each other, or put the rule that goes first into a `group` of its own.";
     WorkflowSyntax = "workflow-syntax", Usage,
         "The `toml orch` blocks of a workflow are not valid TOML.",
         "All blocks form one TOML text. Often, a table is declared twice.",

@@ -2,6 +2,7 @@
 //!
 //! These are warnings: the workflow runs, but hardly as its author intended.
 
+use super::cases::case_findings;
 use super::diagram::block;
 use super::guard::spelled;
 use super::place::{advised, heading, in_guard};
@@ -16,7 +17,6 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
-        covered(workflow, index, rule, &mut findings);
         unasked(document, workflow, rule, &mut findings);
         changed_too_late(workflow, index, rule, &mut findings);
     }
@@ -24,7 +24,12 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
     findings.extend(never_verified(document, workflow));
-    findings.extend(check_types(document, workflow));
+    let types = check_types(document, workflow);
+    // What a guard asks is only clear once its types fit.
+    if types.is_empty() {
+        findings.extend(case_findings(document, workflow));
+    }
+    findings.extend(types);
     Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
 
@@ -51,45 +56,6 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
             );
         }
     }
-}
-
-/// A rule never fires if, in each of its phases, an earlier rule fires whenever it would.
-fn covered(workflow: &Workflow, index: usize, rule: &Rule, findings: &mut Vec<Diagnostic>) {
-    let mut by = Vec::new();
-    if rule.on.is_some() {
-        return;
-    }
-    for phase in &rule.from {
-        let earlier = workflow.rules[..index].iter().find(|earlier| {
-            earlier.from.contains(phase) && decides(earlier) && implies(rule, earlier)
-        });
-        match earlier {
-            Some(earlier) => by.push(earlier),
-            None => return,
-        }
-    }
-    let Some(first) = by.first() else { return };
-    let line = first.place.line.unwrap_or_default();
-    let message = format!(
-        "rule `{}` never fires: `{}` on line {line} fires first in all its cases",
-        rule.id, first.id
-    );
-    findings.push(Diagnostic::warning(Code::WorkflowCoveredRule, message).at(rule.place.clone()));
-}
-
-/// Whether only its guard can keep a rule from deciding, not an order that it waits for or an action that may
-/// be given up.
-fn decides(rule: &Rule) -> bool {
-    rule.on.is_none() && rule.outcome.actions().is_empty()
-}
-
-/// Whether `earlier` certainly holds where `rule` does: each of its parts is part of `rule`.
-fn implies(rule: &Rule, earlier: &Rule) -> bool {
-    earlier.when.is_always()
-        || earlier
-            .when
-            .parts()
-            .all(|part| rule.when.parts().any(|other| other == part))
 }
 
 /// `data` and named facts are missing keys unless the artifact is valid, so a guard must check `.ready` or

@@ -1,11 +1,11 @@
 //! Compiles a document into a [`Workflow`] and reports all problems together.
 
+use super::group::grouped;
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
     Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence,
-    Owner, Phase, RepositoryFiles, Rule, SchemaText, StateShape, System, TreeScope, Workflow,
-    is_pattern,
+    Owner, Phase, RepositoryFiles, SchemaText, StateShape, System, TreeScope, Workflow, is_pattern,
 };
 use crate::Spanned;
 use orch_base::{
@@ -308,11 +308,9 @@ impl Compiler<'_> {
             Some(initial) => self.phase_id(initial, &phases),
             None => phases.first().map(|phase| phase.id.clone()),
         };
-        let rules: Vec<Rule> = raw
-            .rules
-            .iter()
-            .filter_map(|rule| self.rules().rule(rule, &known, &actions, &asks))
-            .collect();
+        let rules = raw.rules.iter();
+        let rules = rules.filter_map(|rule| self.rules().rule(rule, &known, &actions, &asks));
+        let rules = grouped(rules);
         self.rule_ids(&raw.rules);
         self.defaults(&raw.defaults, &phase_key);
         let schema = raw.state_schema.as_ref().and_then(|text| self.schema(text));
@@ -978,7 +976,7 @@ mod tests {
             assert_eq!(format!("{later:?}"), format!("{checked:?}"));
             let reads = |workflow: Option<Workflow>| {
                 let workflow = workflow.expect(name);
-                let reads = |rule: &Rule| format!("{:?}", workflow.reads(&rule.when));
+                let reads = |rule: &super::super::Rule| format!("{:?}", workflow.reads(&rule.when));
                 workflow.rules.iter().map(reads).collect::<Vec<_>>()
             };
             assert_eq!(reads(later), reads(checked));

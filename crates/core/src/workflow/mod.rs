@@ -5,10 +5,12 @@
 
 mod action;
 mod actions;
+mod cases;
 mod check;
 mod compile;
 mod diagram;
 mod document;
+mod group;
 pub mod guard;
 mod loosened;
 mod names;
@@ -24,6 +26,7 @@ mod value_types;
 mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
+pub use cases::{PhaseCases, RuleCase, RuleOverlap, cases};
 pub use check::check;
 pub use compile::{ArtifactPaths, artifact_paths, compile};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
@@ -465,6 +468,8 @@ pub struct Rule {
     pub when: Guard,
     /// What happens if the guard is true.
     pub outcome: Outcome,
+    /// The group that the rule stands in.
+    pub group: Option<String>,
     /// The reason, a sentence without a final full stop.
     pub because: String,
     /// Bookkeeping that goes with the outcome: JSON pointers into the state, and their new values.

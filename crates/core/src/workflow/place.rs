@@ -89,6 +89,13 @@ pub(super) fn advised(diagnostic: Diagnostic) -> Diagnostic {
         }
         Code::WorkflowOutcome => "keep one of them; write a second rule for the other",
         Code::WorkflowCoveredRule => "put the narrower rule first, or remove it",
+        Code::WorkflowGap => "add a rule, or a `wait` that says what is missing",
+        Code::WorkflowLivelock => {
+            "let its guard read what is used up: `.ready` or `.changed` of an artifact"
+        }
+        Code::WorkflowOverlap => {
+            "let the guards exclude each other, or put the rule that goes first into a group of its own"
+        }
         Code::WorkflowUnreachablePhase => "add a rule that leads to it, or remove it",
         Code::WorkflowUnusedAction => "name it in `run` or `choose` of a rule, or remove it",
         Code::WorkflowUnusedAsk => "name it in `ask` of a rule with `wait`, or remove it",

@@ -74,6 +74,7 @@ impl RuleCompiler<'_, '_> {
             from,
             when,
             outcome: outcome?,
+            group: raw.group.as_ref().map(|group| group.value.clone()),
             because: because?.value,
             set,
             by_human,

@@ -81,6 +81,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/log.schema.json", include_str!("../../system/schemas/output/log.schema.json")),
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),
     ("schemas/output/notice.schema.json", include_str!("../../system/schemas/output/notice.schema.json")),
+    ("schemas/output/overlaps.schema.json", include_str!("../../system/schemas/output/overlaps.schema.json")),
     ("schemas/output/parallel.schema.json", include_str!("../../system/schemas/output/parallel.schema.json")),
     ("schemas/output/prompt.schema.json", include_str!("../../system/schemas/output/prompt.schema.json")),
     ("schemas/output/pull-request.schema.json", include_str!("../../system/schemas/output/pull-request.schema.json")),

@@ -5,10 +5,10 @@ use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
     GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
-    NothingDue, Notice, ParallelReport, PromptAnswer, PullRequest, RecoveryAnswer, ReleaseAnswer,
-    Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer, TaskGraph,
-    TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport, WorkflowList,
-    indented,
+    NothingDue, Notice, OverlapList, ParallelReport, PromptAnswer, PullRequest, RecoveryAnswer,
+    ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer,
+    TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport,
+    WorkflowList, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -83,6 +83,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             "What verifications of the code gave: output of orch verify --json",
         ),
         schema::<NewWorkflow>("A new workflow"),
+        schema::<OverlapList>(
+            "The rules that may hold together: output of orch workflow check --overlaps --json",
+        ),
         schema::<WorkflowList>("The workflows"),
         schema::<WorkTreesReport>("The work trees of tasks: output of orch worktrees --json"),
     ]

@@ -10,6 +10,7 @@ mod evaluate;
 mod fault;
 mod functions;
 mod given;
+mod logic;
 mod meter;
 mod parse;
 mod re2;
@@ -20,6 +21,7 @@ mod value;
 mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
+pub use logic::{Logic, Question, Test};
 pub use parse::{GuardError, MAX_LENGTH};
 pub use types::{ITEM, Names, NoValue, Types};
 pub use walk::spelled;

@@ -1,0 +1,599 @@
+//! The guards of one phase as formulas over variables with few values each.
+//!
+//! What a guard asks of one value is a variable: true or false, one of the texts that guards compare it with, or one of the
+//! ranges between the numbers that they compare it with. As CEL has it, a guard is true, false or an error; a formula says
+//! when it is true, and another one when it is false.
+
+use super::super::guard::{Logic, Question, Test};
+use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
+use orch_base::pointer::child;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The values of a variable, as bits: the n-th value is the n-th bit.
+pub(super) type Values = u64;
+
+/// More constants than this are not told apart.
+const MOST_VALUES: usize = 63;
+
+/// When something holds.
+#[derive(Debug, Clone)]
+pub(super) enum Formula {
+    /// Always or never.
+    Known(bool),
+    /// If the variable has one of these values.
+    Is { variable: usize, values: Values },
+    /// If all of them hold.
+    All(Vec<Rc<Self>>),
+    /// If at least one of them holds.
+    Any(Vec<Rc<Self>>),
+}
+
+/// A value that guards ask about.
+#[derive(Debug)]
+pub(super) struct Variable {
+    /// The value, as CEL spells it.
+    pub(super) subject: String,
+    pub(super) domain: Domain,
+}
+
+/// What the values of a variable are.
+#[derive(Debug, PartialEq)]
+pub(super) enum Domain {
+    /// Yes and no, in this order.
+    Bool,
+    /// These texts, and perhaps any other one.
+    Texts { texts: Vec<String>, others: bool },
+    /// These numbers, and the ranges around and between them.
+    Numbers(Vec<NumberCell>),
+}
+
+/// Numbers that no guard tells apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum NumberCell {
+    /// One number.
+    Only(f64),
+    /// All that are less.
+    Below(f64),
+    /// All between.
+    Between(f64, f64),
+    /// All that are greater.
+    Above(f64),
+}
+
+impl Domain {
+    fn size(&self) -> usize {
+        match self {
+            Self::Bool => 2,
+            Self::Texts { texts, others } => texts.len() + usize::from(*others),
+            Self::Numbers(cells) => cells.len(),
+        }
+    }
+
+    pub(super) fn all(&self) -> Values {
+        (1 << self.size()) - 1
+    }
+}
+
+impl Formula {
+    /// The formula that holds where this one does not.
+    pub(super) fn negated(&self, variables: &[Variable]) -> Self {
+        let each = |all: &[Rc<Self>]| {
+            let all = all.iter().map(|one| Rc::new(one.negated(variables)));
+            all.collect::<Vec<_>>()
+        };
+        match self {
+            Self::Known(known) => Self::Known(!known),
+            Self::Is { variable, values } => Self::Is {
+                variable: *variable,
+                values: variables[*variable].domain.all() & !values,
+            },
+            Self::All(all) => Self::Any(each(all)),
+            Self::Any(any) => Self::All(each(any)),
+        }
+    }
+}
+
+/// The guards of a workflow.
+pub(super) struct WorkflowFormulas<'w> {
+    pub(super) phases: Vec<PhaseFormulas<'w>>,
+    pub(super) variables: Vec<Variable>,
+    /// What is so if every file can be read, and every verification that is due has run.
+    pub(super) sound: Vec<Rc<Formula>>,
+    /// What is so after everything was used up.
+    pub(super) spent: Vec<Rc<Formula>>,
+}
+
+/// The guards of the rules of a phase.
+pub(super) struct PhaseFormulas<'w> {
+    pub(super) phase: &'w Phase,
+    /// The rules that decide by themselves, in order.
+    pub(super) rules: Vec<&'w Rule>,
+    /// When the guard of each of them is true.
+    pub(super) holds: Vec<Rc<Formula>>,
+    /// What is true in the phase whatever happens.
+    pub(super) given: Vec<Rc<Formula>>,
+    /// What says that the work of the phase is done; empty if it produces nothing.
+    pub(super) done: Vec<Rc<Formula>>,
+}
+
+impl<'w> WorkflowFormulas<'w> {
+    /// Reads all guards.
+    pub(super) fn of(workflow: &'w Workflow) -> Self {
+        let mut asked = AskedConstants::default();
+        for rule in &workflow.rules {
+            asked.read(workflow, &rule.when.logic());
+        }
+        let mut reading = Reading {
+            workflow,
+            variables: Vec::new(),
+            by_subject: BTreeMap::new(),
+            defines: BTreeMap::new(),
+            asked,
+        };
+        let open = workflow.phases.iter().filter(|phase| !phase.terminal);
+        let phases = open.map(|phase| reading.phase(phase)).collect();
+        let sound = reading.sound();
+        let spent = reading.spent();
+        Self {
+            phases,
+            variables: reading.variables,
+            sound,
+            spent,
+        }
+    }
+}
+
+/// The constants that guards compare a value with.
+#[derive(Default)]
+struct AskedConstants {
+    texts: BTreeMap<String, Vec<String>>,
+    numbers: BTreeMap<String, Vec<f64>>,
+    /// Values that guards compare with numbers below zero.
+    negative: Vec<String>,
+    seen: Vec<String>,
+}
+
+impl AskedConstants {
+    fn read(&mut self, workflow: &Workflow, logic: &Logic) {
+        match logic {
+            Logic::Known(_) => {}
+            Logic::Named(name) => {
+                let define = workflow.defines.iter().find(|(define, _)| define == name);
+                if let Some((_, define)) = define
+                    && !self.seen.contains(name)
+                {
+                    self.seen.push(name.clone());
+                    self.read(workflow, &define.logic());
+                }
+            }
+            Logic::Asks(question) => match fact_logic(workflow, question) {
+                Some(logic) => self.read(workflow, &logic),
+                None => self.note(question),
+            },
+            Logic::Not(of) => self.read(workflow, of),
+            Logic::All(all) | Logic::Any(all) => {
+                all.iter().for_each(|one| self.read(workflow, one));
+            }
+            Logic::If(parts) => parts.iter().for_each(|one| self.read(workflow, one)),
+        }
+    }
+
+    fn note(&mut self, question: &Question) {
+        let subject = question.subject.clone();
+        match &question.test {
+            Test::IsTrue => {}
+            Test::IsText(text) => {
+                let texts = self.texts.entry(subject).or_default();
+                if !texts.contains(text) && texts.len() < MOST_VALUES {
+                    texts.push(text.clone());
+                }
+            }
+            Test::Number { than, less, .. } => {
+                if *than < 0.0 || (*than == 0.0 && *less) {
+                    self.negative.push(subject.clone());
+                }
+                let numbers = self.numbers.entry(subject).or_default();
+                if !numbers.contains(than) && numbers.len() < MOST_VALUES / 2 {
+                    numbers.push(*than);
+                }
+            }
+        }
+    }
+
+    fn domain(&self, workflow: &Workflow, question: &Question) -> Domain {
+        let subject = &question.subject;
+        match &question.test {
+            Test::IsTrue => Domain::Bool,
+            Test::IsText(_) => match texts_of_schema(workflow, question) {
+                Some(texts) => Domain::Texts {
+                    texts,
+                    others: false,
+                },
+                None => Domain::Texts {
+                    texts: self.texts.get(subject).cloned().unwrap_or_default(),
+                    others: true,
+                },
+            },
+            Test::Number { .. } => {
+                let mut numbers = self.numbers.get(subject).cloned().unwrap_or_default();
+                numbers.sort_by(f64::total_cmp);
+                let is_counted = !self.negative.contains(subject);
+                Domain::Numbers(cells(&numbers, is_counted))
+            }
+        }
+    }
+}
+
+/// The numbers that guards tell apart, in order. Those that nothing compares with less than zero are counted from zero, and
+/// between neighbouring whole numbers there is nothing.
+fn cells(numbers: &[f64], is_counted: bool) -> Vec<NumberCell> {
+    let mut cells = Vec::new();
+    for (nth, number) in numbers.iter().enumerate() {
+        match nth.checked_sub(1).map(|before| numbers[before]) {
+            None if is_counted && *number <= 0.0 => {}
+            None => cells.push(NumberCell::Below(*number)),
+            Some(before) => {
+                let is_whole = before.fract() == 0.0 && number.fract() == 0.0;
+                if !is_whole || number - before > 1.0 {
+                    cells.push(NumberCell::Between(before, *number));
+                }
+            }
+        }
+        cells.push(NumberCell::Only(*number));
+    }
+    cells.extend(numbers.last().map(|last| NumberCell::Above(*last)));
+    cells
+}
+
+/// Turns guards into formulas.
+struct Reading<'w> {
+    workflow: &'w Workflow,
+    asked: AskedConstants,
+    variables: Vec<Variable>,
+    by_subject: BTreeMap<(String, &'static str), usize>,
+    defines: BTreeMap<(String, bool), Rc<Formula>>,
+}
+
+impl<'w> Reading<'w> {
+    fn phase(&mut self, phase: &'w Phase) -> PhaseFormulas<'w> {
+        let workflow = self.workflow;
+        let rules: Vec<&Rule> = workflow
+            .rules_from(&phase.id)
+            .filter(|rule| rule.on.is_none())
+            .collect();
+        let logics = rules.iter().map(|rule| rule.when.logic());
+        let holds = logics.map(|logic| self.formula(&logic, true)).collect();
+        let expected = phase.produces.iter();
+        let done = expected
+            .filter(|name| !phase.optional.contains(name))
+            .filter_map(|name| workflow.artifact(name))
+            .map(|artifact| self.flags(artifact, &["present", "valid", "fresh"]))
+            .collect();
+        PhaseFormulas {
+            phase,
+            rules,
+            holds,
+            given: self.given(phase),
+            done,
+        }
+    }
+
+    /// When a logic is true, or when it is false.
+    fn formula(&mut self, logic: &Logic, is_true: bool) -> Rc<Formula> {
+        match logic {
+            Logic::Known(known) => Rc::new(Formula::Known(*known == is_true)),
+            Logic::Asks(question) => self.asks(question, is_true),
+            Logic::Named(name) => self.named(name, is_true),
+            Logic::Not(of) => self.formula(of, !is_true),
+            Logic::All(all) => {
+                let all = all.iter().map(|one| self.formula(one, is_true)).collect();
+                Rc::new(joined(all, is_true))
+            }
+            Logic::Any(any) => {
+                let any = any.iter().map(|one| self.formula(one, is_true)).collect();
+                Rc::new(joined(any, !is_true))
+            }
+            Logic::If(parts) => {
+                let [of, then, other] = &**parts;
+                let first = vec![self.formula(of, true), self.formula(then, is_true)];
+                let second = vec![self.formula(of, false), self.formula(other, is_true)];
+                let both = [first, second].map(|all| Rc::new(Formula::All(all)));
+                Rc::new(Formula::Any(both.to_vec()))
+            }
+        }
+    }
+
+    /// When a named expression is true, or when it is false.
+    fn named(&mut self, name: &str, is_true: bool) -> Rc<Formula> {
+        let key = (name.to_owned(), is_true);
+        if let Some(known) = self.defines.get(&key) {
+            return known.clone();
+        }
+        let workflow = self.workflow;
+        let define = workflow.defines.iter().find(|(define, _)| define == name);
+        let formula = match define {
+            Some((_, define)) => self.formula(&define.logic(), is_true),
+            None => self.asks(&truth_of(vec![name.to_owned()]), is_true),
+        };
+        self.defines.insert(key, formula.clone());
+        formula
+    }
+
+    /// When the answer to a question is yes, or when it is no.
+    fn asks(&mut self, question: &Question, is_true: bool) -> Rc<Formula> {
+        let workflow = self.workflow;
+        if let Some(logic) = fact_logic(workflow, question) {
+            return self.formula(&logic, is_true);
+        }
+        let path = question.path.as_deref().unwrap_or_default();
+        let of = path.first().and_then(|name| {
+            let artifacts = &workflow.artifacts;
+            artifacts.iter().find(|one| one.name.as_str() == name)
+        });
+        let Some(artifact) = of else {
+            return Rc::new(self.is(question, is_true));
+        };
+        match path.get(1).map(String::as_str) {
+            Some("ready") => self.flag(artifact, &["present", "valid", "fresh"], is_true),
+            Some("valid") => self.flag(artifact, &["present", "valid"], is_true),
+            Some("present" | "fresh" | "changed" | "digest" | "count" | "path" | "all") => {
+                Rc::new(self.is(question, is_true))
+            }
+            // Without a valid file, reading it is an error: neither true nor false.
+            _ => {
+                let readable = self.flags(artifact, &["present", "valid"]);
+                let is = Rc::new(self.is(question, is_true));
+                Rc::new(Formula::All(vec![readable, is]))
+            }
+        }
+    }
+
+    fn flag(&mut self, artifact: &Artifact, flags: &[&str], is_true: bool) -> Rc<Formula> {
+        let all = self.flags(artifact, flags);
+        if is_true {
+            all
+        } else {
+            Rc::new(all.negated(&self.variables))
+        }
+    }
+
+    /// When an artifact has all these flags.
+    fn flags(&mut self, artifact: &Artifact, flags: &[&str]) -> Rc<Formula> {
+        let flags = flags.iter().map(|flag| {
+            let path = vec![artifact.name.to_string(), (*flag).to_owned()];
+            Rc::new(self.is(&truth_of(path), true))
+        });
+        Rc::new(Formula::All(flags.collect()))
+    }
+
+    fn is(&mut self, question: &Question, is_true: bool) -> Formula {
+        let variable = self.variable(question);
+        let domain = &self.variables[variable].domain;
+        let yes = answers(domain, &question.test);
+        let values = if is_true { yes } else { domain.all() & !yes };
+        Formula::Is { variable, values }
+    }
+
+    fn variable(&mut self, question: &Question) -> usize {
+        let kind = match question.test {
+            Test::IsTrue => "bool",
+            Test::IsText(_) => "text",
+            Test::Number { .. } => "number",
+        };
+        let key = (question.subject.clone(), kind);
+        if let Some(known) = self.by_subject.get(&key) {
+            return *known;
+        }
+        let variable = self.variables.len();
+        self.variables.push(Variable {
+            subject: question.subject.clone(),
+            domain: self.asked.domain(self.workflow, question),
+        });
+        self.by_subject.insert(key, variable);
+        variable
+    }
+
+    /// What is true in a phase whatever happens: what it needs is there, and it is this phase.
+    fn given(&mut self, phase: &Phase) -> Vec<Rc<Formula>> {
+        let workflow = self.workflow;
+        let needs = phase.needs.iter();
+        let mut given: Vec<Rc<Formula>> = needs
+            .filter_map(|name| workflow.artifact(name))
+            .map(|artifact| self.flags(artifact, &["present", "valid"]))
+            .collect();
+        if self.asked.texts.contains_key("phase") {
+            let own = Question {
+                test: Test::IsText(phase.id.to_string()),
+                ..truth_of(vec!["phase".to_owned()])
+            };
+            given.push(Rc::new(self.is(&own, true)));
+        }
+        given.extend(self.of_verifications("fresh", "defined"));
+        given
+    }
+
+    /// What is so if every file can be read, and every verification that is due has run.
+    fn sound(&mut self) -> Vec<Rc<Formula>> {
+        let artifacts = self.workflow.artifacts.iter();
+        let mut sound: Vec<Rc<Formula>> = artifacts
+            .map(|artifact| {
+                let absent = self.flags(artifact, &["present"]).negated(&self.variables);
+                let valid = self.flags(artifact, &["valid"]);
+                Rc::new(Formula::Any(vec![Rc::new(absent), valid]))
+            })
+            .collect();
+        sound.extend(self.of_verifications("defined", "fresh"));
+        sound
+    }
+
+    /// Of each verification that guards ask about: if one of its flags is set, so is the other one.
+    fn of_verifications(&mut self, one: &str, other: &str) -> Vec<Rc<Formula>> {
+        let subjects = self.by_subject.keys().map(|(subject, _)| subject);
+        let mut names: Vec<String> = subjects
+            .filter_map(|subject| subject.strip_prefix(VERIFIED)?.strip_prefix('.'))
+            .filter_map(|rest| rest.split('.').next())
+            .map(str::to_owned)
+            .collect();
+        names.dedup();
+        let path = |name: &str, member: &str| {
+            truth_of([VERIFIED, name, member].map(str::to_owned).to_vec())
+        };
+        let pairs = names.iter().map(|name| {
+            let is_not = self.is(&path(name, one), false);
+            let is = self.is(&path(name, other), true);
+            Rc::new(Formula::Any(vec![Rc::new(is_not), Rc::new(is)]))
+        });
+        pairs.collect()
+    }
+
+    /// What is so once everything was used up: nothing is fresh, and nothing has changed.
+    fn spent(&self) -> Vec<Rc<Formula>> {
+        let spent = self.variables.iter().enumerate();
+        spent
+            .filter(|(_, variable)| {
+                variable.subject.ends_with(".fresh") || variable.subject.ends_with(".changed")
+            })
+            .map(|(variable, _)| {
+                Rc::new(Formula::Is {
+                    variable,
+                    values: NO,
+                })
+            })
+            .collect()
+    }
+}
+
+/// What a question about a named fact asks of the data of its artifact; `None` if it is about something else, or the fact
+/// computes more than comparisons of single values.
+fn fact_logic(workflow: &Workflow, question: &Question) -> Option<Logic> {
+    let [name, fact] = question.path.as_deref()? else {
+        return None;
+    };
+    let mut artifacts = workflow.artifacts.iter();
+    let artifact = artifacts.find(|one| one.name.as_str() == name)?;
+    let (_, guard) = artifact.facts.iter().find(|(known, _)| known == fact)?;
+    below(name, guard.tested(&question.test)?)
+}
+
+/// A logic about the data of an artifact, as the rules of the workflow would ask it.
+fn below(name: &str, logic: Logic) -> Option<Logic> {
+    let each = |all: Vec<Logic>| {
+        let all = all.into_iter().map(|one| below(name, one));
+        all.collect::<Option<Vec<_>>>()
+    };
+    Some(match logic {
+        Logic::Known(known) => Logic::Known(known),
+        Logic::Named(_) => return None,
+        Logic::Asks(question) => {
+            let is_presence = question.subject.starts_with("has(data.");
+            let path = question.path.filter(|path| path[0] == "data");
+            let subject = match &path {
+                Some(_) => format!("{name}.{}", question.subject),
+                None if is_presence => {
+                    question
+                        .subject
+                        .replacen("has(", &format!("has({name}."), 1)
+                }
+                None => return None,
+            };
+            let path = path.map(|mut path| {
+                path.insert(0, name.to_owned());
+                path
+            });
+            Logic::Asks(Question {
+                subject,
+                path,
+                test: question.test,
+            })
+        }
+        Logic::Not(of) => Logic::Not(Box::new(below(name, *of)?)),
+        Logic::All(all) => Logic::All(each(all)?),
+        Logic::Any(any) => Logic::Any(each(any)?),
+        Logic::If(parts) => {
+            let [of, then, other] = *parts;
+            let parts = [below(name, of)?, below(name, then)?, below(name, other)?];
+            Logic::If(Box::new(parts))
+        }
+    })
+}
+
+/// The texts that a schema permits for a value; `None` if it permits others.
+fn texts_of_schema(workflow: &Workflow, question: &Question) -> Option<Vec<String>> {
+    let [name, data, rest @ ..] = question.path.as_deref()? else {
+        return None;
+    };
+    let mut artifacts = workflow.artifacts.iter();
+    let artifact = artifacts.find(|one| one.name.as_str() == name && data == "data")?;
+    let pointer = rest
+        .iter()
+        .fold(String::new(), |pointer, key| child(&pointer, key));
+    let field = schema_field(artifact.schema.as_ref()?.value()?, &pointer)?;
+    let texts = field.get("enum")?.as_array()?.iter();
+    let texts = texts.map(|text| text.as_str().map(str::to_owned));
+    texts
+        .collect::<Option<Vec<_>>>()
+        .filter(|texts| texts.len() <= MOST_VALUES)
+}
+
+/// The values of a variable that is true, and of one that is false.
+const YES: Values = 1;
+const NO: Values = 2;
+
+fn joined(all: Vec<Rc<Formula>>, is_all: bool) -> Formula {
+    if is_all {
+        Formula::All(all)
+    } else {
+        Formula::Any(all)
+    }
+}
+
+/// The question whether the value at a path is true.
+fn truth_of(path: Vec<String>) -> Question {
+    Question {
+        subject: path.join("."),
+        path: Some(path),
+        test: Test::IsTrue,
+    }
+}
+
+/// The values for which the answer is yes.
+fn answers(domain: &Domain, test: &Test) -> Values {
+    let of = |holds: Vec<bool>| {
+        let bits = holds.iter().enumerate();
+        bits.fold(0, |values, (nth, holds)| {
+            values | (Values::from(*holds) << nth)
+        })
+    };
+    match (domain, test) {
+        (Domain::Texts { texts, .. }, Test::IsText(text)) => {
+            of(texts.iter().map(|one| one == text).collect())
+        }
+        (Domain::Numbers(cells), Test::Number { .. }) => {
+            of(cells.iter().map(|cell| cell.passes(test)).collect())
+        }
+        _ => YES,
+    }
+}
+
+impl NumberCell {
+    fn passes(self, test: &Test) -> bool {
+        let Test::Number {
+            than,
+            less,
+            same,
+            more,
+        } = test
+        else {
+            return false;
+        };
+        let (from, to) = match self {
+            Self::Only(number) if number == *than => return *same,
+            Self::Only(number) => (number, number),
+            Self::Below(to) => (f64::NEG_INFINITY, to),
+            Self::Between(from, to) => (from, to),
+            Self::Above(from) => (from, f64::INFINITY),
+        };
+        (*less && to <= *than) || (*more && from >= *than)
+    }
+}
