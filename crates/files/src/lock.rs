@@ -9,6 +9,12 @@ use std::ops::Deref;
 pub struct FileLock(File);
 
 impl FileLock {
+    /// Locks a file, as soon as no other handle has it locked. Returns an error if it cannot be locked at all.
+    pub fn new(file: File) -> io::Result<Self> {
+        file.lock()?;
+        Ok(Self(file))
+    }
+
     /// Locks a file; `None` if another handle has it locked. Returns an error if it cannot be locked at all.
     pub fn try_new(file: File) -> io::Result<Option<Self>> {
         match file.try_lock() {

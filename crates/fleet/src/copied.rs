@@ -2,11 +2,13 @@
 //!
 //! The copy is the local store, so a step asks nobody on the network as long as the lease lasts, and the work trees of a
 //! clone see each other at once. It is written after the store on the network, with the time before that: it never lasts
-//! longer. The version of a lease is its nonce, which both have.
+//! longer. The version of a lease is its nonce, which both have. The copy knows the version in the other store as well, so a
+//! lease of this clone is written without a question before: whoever has written it meanwhile wins the swap.
 
 use crate::boot;
 use crate::local::LocalStore;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
+use crate::trail;
 use orch_base::{Error, TaskId};
 use orch_core::lease::Lease;
 
@@ -38,6 +40,12 @@ impl<'o> CopiedStore<'o> {
         Ok(self.opened.insert(opened).as_mut())
     }
 
+    fn read_shared(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
+        let found = self.shared()?.read(task)?;
+        trail::read(task, found.as_ref(), &boot::now());
+        Ok(found)
+    }
+
     /// The version in the store on the network of a lease with this nonce. Otherwise forgets the copy, and returns what is
     /// there.
     fn version(
@@ -45,7 +53,13 @@ impl<'o> CopiedStore<'o> {
         task: &TaskId,
         expected: &LeaseVersion,
     ) -> Result<Result<LeaseVersion, Option<StoredLease>>, Error> {
-        match self.shared()?.read(task)? {
+        if let Some(copied) = self.copy.copied(task)?
+            && copied.stored.version == *expected
+            && let Some(shared) = copied.shared
+        {
+            return Ok(Ok(shared));
+        }
+        match self.read_shared(task)? {
             Some(there) if there.seen.lease.nonce == expected.0 => Ok(Ok(there.version)),
             there => {
                 self.copy.clear(task)?;
@@ -62,9 +76,16 @@ impl LeaseStore for CopiedStore<'_> {
     }
 
     fn read(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
-        match self.copy.read(task)? {
+        match self.copy.there(task)? {
             Some(own) if !own.seen.left().is_zero() => Ok(Some(own)),
-            _ => Ok(self.shared()?.read(task)?.map(by_nonce)),
+            _ => Ok(self.read_shared(task)?.map(by_nonce)),
+        }
+    }
+
+    fn known(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
+        match self.copy.there(task)? {
+            Some(own) if own.seen.left().is_zero() => self.read(task),
+            own => Ok(own),
         }
     }
 
@@ -83,8 +104,9 @@ impl LeaseStore for CopiedStore<'_> {
         };
         let before = boot::now();
         match self.shared()?.put(task, version.as_ref(), lease)? {
-            Swapped::Done(_) => {
-                self.copy.copy(task, lease, before)?;
+            Swapped::Done(version) => {
+                trail::put(task, expected, lease, &before);
+                self.copy.copy(task, lease, version, before)?;
                 Ok(Swapped::Done(LeaseVersion(lease.nonce.clone())))
             }
             Swapped::Lost(there) => {
@@ -103,8 +125,12 @@ impl LeaseStore for CopiedStore<'_> {
             Ok(version) => version,
             Err(there) => return Ok(there),
         };
+        let before = boot::now();
         let there = self.shared()?.remove(task, &version)?;
         self.copy.clear(task)?;
+        if there.is_none() {
+            trail::removed(task, expected, &before);
+        }
         Ok(there.map(by_nonce))
     }
 

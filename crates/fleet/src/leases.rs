@@ -2,6 +2,7 @@
 
 use crate::owner::random_token;
 use crate::store::{LeaseStore, StoredLease, Swapped};
+use crate::trail::Question;
 use orch_base::{Error, TaskId, Timestamp};
 use orch_core::lease::{Lease, LeaseOwner, LeaseStanding, next_generation, standing};
 use std::time::Duration;
@@ -78,7 +79,26 @@ impl<'s> Leases<'s> {
         terms: &LeaseTerms,
         breaks: bool,
     ) -> Result<TakeOutcome, Error> {
-        let mut seen = self.store.read(task)?;
+        let taken = self.taken(task, recorded, terms, breaks);
+        let question = Question {
+            what: "take",
+            task,
+            owner: &self.owner,
+            recorded,
+            breaks,
+        };
+        question.answered(&taken);
+        taken
+    }
+
+    fn taken(
+        &mut self,
+        task: &TaskId,
+        recorded: u64,
+        terms: &LeaseTerms,
+        breaks: bool,
+    ) -> Result<TakeOutcome, Error> {
+        let mut seen = self.store.known(task)?;
         for _ in 0..TRIES {
             let stands = standing(seen.as_ref().map(|seen| &seen.seen), &self.owner);
             if let (LeaseStanding::Held(_), false, Some(other)) = (stands, breaks, &seen) {
@@ -115,6 +135,24 @@ impl<'s> Leases<'s> {
         recorded: u64,
         terms: &LeaseTerms,
     ) -> Result<KeptLease, Error> {
+        let kept = self.kept(task, recorded, terms);
+        let question = Question {
+            what: "keep",
+            task,
+            owner: &self.owner,
+            recorded,
+            breaks: false,
+        };
+        question.answered(&kept);
+        kept
+    }
+
+    fn kept(
+        &mut self,
+        task: &TaskId,
+        recorded: u64,
+        terms: &LeaseTerms,
+    ) -> Result<KeptLease, Error> {
         let Some(seen) = self.store.read(task)? else {
             return Ok(KeptLease::Free);
         };
@@ -132,7 +170,7 @@ impl<'s> Leases<'s> {
             // One that has ended is the owner's as long as nobody took it over, which the swap shows.
             LeaseStanding::Own(_) | LeaseStanding::Ended => {}
         }
-        match self.take(task, recorded, terms, false)? {
+        match self.taken(task, recorded, terms, false)? {
             TakeOutcome::Held { lease, .. } => Ok(KeptLease::Own(lease)),
             TakeOutcome::Refused(other) => Ok(KeptLease::Other(other)),
         }
@@ -141,6 +179,19 @@ impl<'s> Leases<'s> {
     /// Gives a task back. Returns the lease that was removed, or that of another who holds it; `None` if nobody does. An
     /// error means that the store cannot be reached.
     pub fn release(&mut self, task: &TaskId) -> Result<Option<Result<Lease, StoredLease>>, Error> {
+        let released = self.released(task);
+        let question = Question {
+            what: "release",
+            task,
+            owner: &self.owner,
+            recorded: 0,
+            breaks: false,
+        };
+        question.answered(&released);
+        released
+    }
+
+    fn released(&mut self, task: &TaskId) -> Result<Option<Result<Lease, StoredLease>>, Error> {
         let mut seen = self.store.read(task)?;
         for _ in 0..TRIES {
             let Some(there) = seen else {

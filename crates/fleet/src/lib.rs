@@ -15,6 +15,7 @@ pub mod open;
 pub mod owner;
 mod random;
 pub mod store;
+mod trail;
 mod watch;
 pub mod worktrees;
 

@@ -7,13 +7,13 @@
 
 use crate::boot::{self, BootClock, BootTime};
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
+use crate::trail;
 use orch_base::{Code, Diagnostic, Error, Hint, ObjectFormat, Place, TaskId};
 use orch_core::decide::WHY;
 use orch_core::lease::{Lease, LeaseAge, SeenLease};
-use orch_files::{Directory, io_error};
+use orch_files::{Directory, FileLock, io_error};
 use orch_git::{LockWait, durable};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,9 +54,32 @@ struct LeaseDocument {
     /// When it was written, in milliseconds since that boot.
     written: u64,
     lease: Lease,
+    /// Of a copy, what names the same write in the store on the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared: Option<LeaseVersion>,
+}
+
+/// A lease that is a copy of one in a store on the network.
+pub(crate) struct CopiedLease {
+    /// The copy.
+    pub stored: StoredLease,
+    /// What names its write in the other store; `None` if that is not known.
+    pub shared: Option<LeaseVersion>,
 }
 
 impl LeaseDocument {
+    /// The document of a lease that is written at a time.
+    fn of(task: &TaskId, lease: &Lease, at: BootTime) -> Self {
+        Self {
+            v: VERSION,
+            task: task.clone(),
+            boot: at.boot,
+            written: u64::try_from(at.at.as_millis()).unwrap_or(u64::MAX),
+            lease: lease.clone(),
+            shared: None,
+        }
+    }
+
     /// How old it is at a time.
     fn age(&self, now: &BootTime) -> LeaseAge {
         let written = Duration::from_millis(self.written);
@@ -100,7 +123,7 @@ impl LocalStore {
 
     /// The lease in a file; `None` if there is none. Returns an error that names the file if it is damaged. `task` is the
     /// one that is asked for; without it, the document says of which task it is.
-    fn document(&self, path: &Path, task: Option<&TaskId>) -> Result<Option<StoredLease>, Error> {
+    fn document(&self, path: &Path, task: Option<&TaskId>) -> Result<Option<CopiedLease>, Error> {
         let bytes = durable::read_kept(path).map_err(|source| io_error(path, source))?;
         let Some(bytes) = bytes.filter(|bytes| bytes.iter().any(|byte| *byte != 0)) else {
             return Ok(None);
@@ -119,39 +142,51 @@ impl LocalStore {
         };
         let age = document.age(&(self.clock)());
         let version = LeaseVersion(document.lease.nonce.clone());
-        let task = document.task;
-        let lease = document.lease;
-        Ok(Some(StoredLease {
-            task,
-            seen: SeenLease { lease, age },
+        let stored = StoredLease {
+            task: document.task,
+            seen: SeenLease {
+                lease: document.lease,
+                age,
+            },
             version,
-        }))
+        };
+        let shared = document.shared;
+        Ok(Some(CopiedLease { stored, shared }))
     }
 
-    /// Keeps a lease that was written elsewhere at this time, whatever is here. Returns an error if it cannot be written.
-    pub(crate) fn copy(&self, task: &TaskId, lease: &Lease, at: BootTime) -> Result<(), Error> {
+    /// Keeps a lease that was written elsewhere at this time, under this version there, whatever is here. Returns an error
+    /// if it cannot be written.
+    pub(crate) fn copy(
+        &self,
+        task: &TaskId,
+        lease: &Lease,
+        shared: LeaseVersion,
+        at: BootTime,
+    ) -> Result<(), Error> {
         let (directory, _lock) = self.lock()?;
-        self.write(&directory, task, lease, at)
+        let document = LeaseDocument {
+            shared: Some(shared),
+            ..LeaseDocument::of(task, lease, at)
+        };
+        self.write(&directory, &document)
+    }
+
+    /// The copy of a lease of a task, with what is known of the other store. Returns an error as [`Self::read`] does.
+    pub(crate) fn copied(&self, task: &TaskId) -> Result<Option<CopiedLease>, Error> {
+        self.document(&self.file(task), Some(task))
+    }
+
+    /// The lease of a task.
+    pub(crate) fn there(&self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
+        Ok(self.copied(task)?.map(|found| found.stored))
     }
 
     /// Writes the document of a lease, while the directory is locked.
-    fn write(
-        &self,
-        directory: &Directory,
-        task: &TaskId,
-        lease: &Lease,
-        at: BootTime,
-    ) -> Result<(), Error> {
-        let document = LeaseDocument {
-            v: VERSION,
-            task: task.clone(),
-            boot: at.boot,
-            written: u64::try_from(at.at.as_millis()).unwrap_or(u64::MAX),
-            lease: lease.clone(),
-        };
+    fn write(&self, directory: &Directory, document: &LeaseDocument) -> Result<(), Error> {
+        let task = &document.task;
         let path = self.file(task);
         let refused = |source| io_error(&path, source);
-        let bytes = serde_json::to_vec(&document).map_err(|error| refused(error.into()))?;
+        let bytes = serde_json::to_vec(document).map_err(|error| refused(error.into()))?;
         let mut file = directory.create_anew(NEW).map_err(refused)?;
         file.write_all(&bytes).map_err(refused)?;
         directory
@@ -161,19 +196,21 @@ impl LocalStore {
     }
 
     /// The directory, and its lock, which is held while the file lives.
-    fn lock(&self) -> Result<(Directory, File), Error> {
+    fn lock(&self) -> Result<(Directory, FileLock), Error> {
         let refused = |source| io_error(&self.directory, source);
         let directory = Directory::make(&self.base, &self.directory).map_err(refused)?;
         // Another user who shares the repository may have made it.
         let _ = directory.permit(self.mode);
-        let lock = directory.edit(LOCK).map_err(refused)?;
         let mut wait = LockWait::at_most(PATIENCE);
-        while lock.try_lock().is_err() {
+        loop {
+            let file = directory.edit(LOCK).map_err(refused)?;
+            if let Some(lock) = FileLock::try_new(file).map_err(refused)? {
+                return Ok((directory, lock));
+            }
             if !wait.again() {
                 return Err(Error::busy("another orch process is writing leases"));
             }
         }
-        Ok((directory, lock))
     }
 }
 
@@ -193,7 +230,8 @@ impl LeaseStore for LocalStore {
                 .is_some_and(|name| name.ends_with(ENDING) && !matches!(name, LOCK | NEW));
             if is_document {
                 let task = name.to_str().and_then(task_of);
-                leases.extend(self.document(&self.directory.join(&name), task.as_ref())?);
+                let found = self.document(&self.directory.join(&name), task.as_ref())?;
+                leases.extend(found.map(|found| found.stored));
             }
         }
         leases.sort_by(|one, other| one.task.cmp(&other.task));
@@ -201,7 +239,9 @@ impl LeaseStore for LocalStore {
     }
 
     fn read(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
-        self.document(&self.file(task), Some(task))
+        let found = self.there(task)?;
+        trail::read(task, found.as_ref(), &(self.clock)());
+        Ok(found)
     }
 
     fn put(
@@ -211,11 +251,14 @@ impl LeaseStore for LocalStore {
         lease: &Lease,
     ) -> Result<Swapped, Error> {
         let (directory, _lock) = self.lock()?;
-        let there = self.read(task)?;
+        let there = self.there(task)?;
         if there.as_ref().map(|there| &there.version) != expected {
+            trail::read(task, there.as_ref(), &(self.clock)());
             return Ok(Swapped::Lost(there));
         }
-        self.write(&directory, task, lease, (self.clock)())?;
+        let now = (self.clock)();
+        trail::put(task, expected, lease, &now);
+        self.write(&directory, &LeaseDocument::of(task, lease, now))?;
         Ok(Swapped::Done(LeaseVersion(lease.nonce.clone())))
     }
 
@@ -225,10 +268,12 @@ impl LeaseStore for LocalStore {
         expected: &LeaseVersion,
     ) -> Result<Option<StoredLease>, Error> {
         let (directory, _lock) = self.lock()?;
-        let there = self.read(task)?;
+        let there = self.there(task)?;
         if there.as_ref().map(|there| &there.version) != Some(expected) {
+            trail::read(task, there.as_ref(), &(self.clock)());
             return Ok(there);
         }
+        trail::removed(task, expected, &(self.clock)());
         let removed = directory.remove_if_there(name_of(task));
         removed.map_err(|source| io_error(&self.file(task), source))?;
         Ok(None)

@@ -3,7 +3,7 @@
 use crate::random::random;
 use orch_base::{Code, Diagnostic, Error, Hint, Place};
 use orch_core::lease::LeaseOwner;
-use orch_files::{Directory, io_error};
+use orch_files::{Directory, FileLock, io_error};
 use orch_git::durable;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -75,8 +75,8 @@ pub fn owner(
     };
     let refused = |source| io_error(&place.join(FILE), source);
     // Processes that begin at the same time become one owner.
-    let lock = directory.edit(LOCK).map_err(refused)?;
-    lock.lock().map_err(refused)?;
+    let lock = directory.edit(LOCK).and_then(FileLock::new);
+    let _lock = lock.map_err(refused)?;
     match known_owner(place)? {
         Some(first) if first.token != owner.token => Ok(first),
         _ => {

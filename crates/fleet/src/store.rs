@@ -2,9 +2,10 @@
 
 use orch_base::{Error, TaskId};
 use orch_core::lease::{Lease, SeenLease};
+use serde::{Deserialize, Serialize};
 
 /// What names one write of a lease in its store: the id of a blob, the revision of a key, a digest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseVersion(pub String);
 
 /// A lease in a store.
@@ -40,6 +41,12 @@ pub trait LeaseStore {
 
     /// The lease of a task, also one that has ended. Returns an error if the store cannot be reached or read.
     fn read(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error>;
+
+    /// The lease of a task as far as it is known without a question to a server. It may be another by now, which the next
+    /// write finds out. Returns an error if the store cannot be reached or read.
+    fn known(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
+        self.read(task)
+    }
 
     /// Puts a lease where the store has this version, or none. Returns an error if the store cannot be reached.
     fn put(

@@ -6,11 +6,10 @@
 use crate::boot::{self, BootTime};
 use orch_base::{Code, Error};
 use orch_core::lease::LeaseAge;
-use orch_files::{Directory, io_error};
+use orch_files::{Directory, FileLock, io_error};
 use orch_git::durable::{PrivateFile, read_private, write_private};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -56,7 +55,7 @@ pub(crate) struct AskedTimes {
 /// The file, locked until this is dropped.
 pub(crate) struct MemoryFile {
     directory: Directory,
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl<H: Clone + Default + PartialEq + Serialize + for<'d> Deserialize<'d>> RemoteMemory<H> {
@@ -136,8 +135,8 @@ impl MemoryFile {
         let path = git_directory.join("orch");
         let fail = |source| io_error(&path, source);
         let directory = Directory::make(git_directory, &path).map_err(fail)?;
-        let lock = directory.append_private(LOCK).map_err(fail)?;
-        lock.lock().map_err(fail)?;
+        let lock = directory.append_private(LOCK).and_then(FileLock::new);
+        let lock = lock.map_err(fail)?;
         Ok(Self {
             directory,
             _lock: lock,

@@ -5,9 +5,9 @@
 
 use orch_base::{Code, Digest, Error, Hint, TaskId};
 use orch_core::config::{WorkTreeKind, WorkTreesConfig};
-use orch_files::{Directory, io_error};
+use orch_files::{Directory, FileLock, io_error};
 use orch_git::{Store, Uncommitted};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub struct TreeClaim<'a> {
     trees: TaskTrees<'a>,
     tree: TaskTree,
     note: PathBuf,
-    _lock: File,
+    _lock: FileLock,
 }
 
 impl<'a> TaskTrees<'a> {
@@ -144,14 +144,10 @@ impl<'a> TaskTrees<'a> {
             .write(true)
             .open(&path);
         let lock = lock.map_err(|source| io_error(&path, source))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let message = format!("another process makes or removes the work tree of `{task}`");
-                return Err(Error::busy(message));
-            }
-            Err(TryLockError::Error(source)) => return Err(io_error(&path, source)),
-        }
+        let Some(lock) = FileLock::try_new(lock).map_err(|source| io_error(&path, source))? else {
+            let message = format!("another process makes or removes the work tree of `{task}`");
+            return Err(Error::busy(message));
+        };
         Ok(TreeClaim {
             trees: *self,
             tree: self.place(task)?,

@@ -108,43 +108,36 @@ impl RemoteRefs<'_> {
     /// Where the references of a remote are, given its name or URL. Returns an error if there is no such remote, or if a
     /// push goes to several places: it could succeed at one and fail at another.
     pub fn place(&self, remote: &str) -> Result<RemotePlace, Error> {
-        let urls = |more: &[&str]| -> Result<Vec<String>, GitFault> {
-            let words = [&["remote", "get-url"], more, &["--", remote]].concat();
-            let said = self.git.git(&words, &[])?;
-            let said = String::from_utf8_lossy(&said);
-            Ok(said.lines().map(str::to_owned).collect())
-        };
-        let pushed = match urls(&["--push", "--all"]) {
-            Ok(urls) => urls,
-            Err(GitFault::Refused { .. }) if is_url(remote) => {
-                return Ok(RemotePlace {
-                    remote: remote.to_owned(),
-                    url: remote.to_owned(),
-                    reads: remote.to_owned(),
-                });
-            }
-            Err(GitFault::Refused { .. }) => {
-                let message = format!("there is no remote `{remote}`");
-                let hint = Hint::run(&["git", "remote", "add", remote, "URL"]);
-                return Err(Error::new(Code::NoRemote, message).with_hint(hint));
-            }
-            Err(fault) => return Err(fault.into()),
-        };
-        let [url] = pushed.as_slice() else {
+        let said = self.git.git(&["remote", "--verbose"], &[])?;
+        let said = String::from_utf8_lossy(&said);
+        let urls = RemoteUrls::of(&said, remote);
+        if urls.pushed.is_empty() && is_url(remote) {
+            return Ok(RemotePlace {
+                remote: remote.to_owned(),
+                url: remote.to_owned(),
+                reads: remote.to_owned(),
+            });
+        }
+        if urls.pushed.is_empty() {
+            let message = format!("there is no remote `{remote}`");
+            let hint = Hint::run(&["git", "remote", "add", remote, "URL"]);
+            return Err(Error::new(Code::NoRemote, message).with_hint(hint));
+        }
+        let [url] = urls.pushed.as_slice() else {
             let message = format!(
                 "the remote `{remote}` has {} URLs for pushes, and a lease can be in one place only",
-                pushed.len()
+                urls.pushed.len()
             );
             let words = [
                 "git", "remote", "set-url", "--push", "--delete", remote, "URL",
             ];
             return Err(Error::new(Code::NoRemote, message).with_hint(Hint::run(&words)));
         };
-        let is_one = urls(&["--all"])?.first() == Some(url);
+        let is_one = urls.fetched == Some(*url);
         let reads = if is_one { remote } else { url };
         Ok(RemotePlace {
             remote: remote.to_owned(),
-            url: url.clone(),
+            url: (*url).to_owned(),
             reads: reads.to_owned(),
         })
     }
@@ -357,6 +350,35 @@ impl RemoteRefs<'_> {
     }
 }
 
+/// Where git reads a remote, and where it pushes.
+#[derive(Debug, PartialEq, Eq)]
+struct RemoteUrls<'t> {
+    /// The first place that it reads.
+    fetched: Option<&'t str>,
+    /// All places to which it pushes.
+    pushed: Vec<&'t str>,
+}
+
+impl<'t> RemoteUrls<'t> {
+    /// Those of a remote in what `git remote --verbose` says, with lines such as `NAME\tURL (fetch)`.
+    fn of(said: &'t str, remote: &str) -> Self {
+        let lines = said.lines().filter_map(|line| line.split_once('\t'));
+        let mut urls = Self {
+            fetched: None,
+            pushed: Vec::new(),
+        };
+        for (_, told) in lines.filter(|(name, _)| *name == remote) {
+            if let Some(url) = told.strip_suffix(" (push)") {
+                urls.pushed.push(url);
+            } else if let Some((url, _)) = told.rsplit_once(" (fetch)") {
+                // The filter of a partial clone follows.
+                urls.fetched = urls.fetched.or(Some(url));
+            }
+        }
+        urls
+    }
+}
+
 /// What came of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probed {
@@ -428,6 +450,19 @@ fn unlike_git(command: &str, said: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_remote_is_read_and_pushed_is_told_in_one_answer() {
+        let said = "a\t/x (fetch)\na\t/x (push)\nab\thttps://h/y z (fetch) [blob:none]\nab\tssh://h/y (push)\nab\t/z (push)\n";
+        for (remote, fetched, pushed) in [
+            ("a", Some("/x"), vec!["/x"]),
+            ("ab", Some("https://h/y z"), vec!["ssh://h/y", "/z"]),
+            ("b", None, vec![]),
+        ] {
+            let expected = RemoteUrls { fetched, pushed };
+            assert_eq!(RemoteUrls::of(said, remote), expected, "{remote}");
+        }
+    }
 
     #[test]
     fn a_push_is_won_by_its_flag_alone() {

@@ -616,7 +616,7 @@ impl RunControl<'_> {
         }
     }
 
-    fn control_lock(&self) -> Result<File, Error> {
+    fn control_lock(&self) -> Result<FileLock, Error> {
         let path = self.files.directory.join("control.lock");
         let fail = |source| self.files.refused(&path, source);
         let open = || self.files.open(Within::Own)?.touch("control.lock");
@@ -627,9 +627,7 @@ impl RunControl<'_> {
             }
             opened => opened,
         };
-        let file = file.map_err(fail)?;
-        file.lock().map_err(fail)?;
-        Ok(file)
+        file.and_then(FileLock::new).map_err(fail)
     }
 }
 

@@ -8,3 +8,4 @@ mod local_store;
 mod nats_server;
 #[cfg(feature = "nats")]
 mod nats_store;
+mod worktrees;

@@ -12,6 +12,7 @@ mod limits;
 mod packed;
 mod placing;
 mod removals;
+mod work_trees;
 mod writers;
 
 use super::read_index::IndexChange;

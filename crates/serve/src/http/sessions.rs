@@ -7,7 +7,7 @@
 use super::tokens::{TokenHolder, Tokens};
 use orch_base::{Code, Error, Timestamp, locked};
 use orch_engine::random;
-use orch_files::Directory;
+use orch_files::{Directory, FileLock};
 use orch_git::durable::{PrivateFile, read_private, write_private};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -95,8 +95,7 @@ impl Sessions {
         let word = random(BYTES)?;
         let directory = Directory::make(&self.git, &self.git.join("orch"))?;
         // Another server of the repository may sign a browser in meanwhile.
-        let lock = directory.append_private(LOCK)?;
-        lock.lock()?;
+        let _lock = FileLock::new(directory.append_private(LOCK)?)?;
         let mut kept = self.read()?;
         kept.retain(|session| session.lasts(now));
         kept.push(BrowserSession {

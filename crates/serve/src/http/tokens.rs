@@ -2,7 +2,7 @@
 
 use orch_base::{Code, Error};
 use orch_engine::random;
-use orch_files::Directory;
+use orch_files::{Directory, FileLock};
 use orch_git::durable::{PrivateFile, read_private, write_private};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -68,8 +68,8 @@ impl Tokens {
         };
         let directory = Directory::make(git, &git.join("orch")).map_err(fault)?;
         // If two servers start at once, one makes the tokens and the other reads them.
-        let lock = directory.append_private(LOCK).map_err(fault)?;
-        lock.lock().map_err(fault)?;
+        let lock = directory.append_private(LOCK).and_then(FileLock::new);
+        let _lock = lock.map_err(fault)?;
         if let PrivateFile::Own(bytes) = read_private(&path).map_err(fault)?
             && let Some(known) = Self::parse(&bytes)
         {

@@ -1,0 +1,99 @@
+//! What the diagnostic log says of leases: what was asked for and answered, and what stores have read and written. A test
+//! replays these lines in the model of leases.
+
+use crate::boot::BootTime;
+use crate::leases::{KeptLease, TakeOutcome};
+use crate::store::{LeaseVersion, StoredLease};
+use orch_base::{Error, TaskId};
+use orch_core::lease::{Lease, LeaseOwner};
+
+/// A question about a lease, for one owner.
+pub(crate) struct Question<'q> {
+    /// `take`, `keep` or `release`.
+    pub what: &'static str,
+    pub task: &'q TaskId,
+    pub owner: &'q LeaseOwner,
+    /// The generation that the record of the task knows.
+    pub recorded: u64,
+    /// Whether the lease of another is taken over although it has not ended.
+    pub breaks: bool,
+}
+
+/// The answer to a question, in a word.
+pub(crate) trait Answer {
+    fn word(&self) -> &'static str;
+}
+
+impl Answer for TakeOutcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Held { .. } => "own",
+            Self::Refused(_) => "other",
+        }
+    }
+}
+
+impl Answer for KeptLease {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Own(_) => "own",
+            Self::Other(_) => "other",
+        }
+    }
+}
+
+impl Answer for Option<Result<Lease, StoredLease>> {
+    fn word(&self) -> &'static str {
+        match self {
+            None => "free",
+            Some(Ok(_)) => "released",
+            Some(Err(_)) => "other",
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Notes what was answered.
+    pub(crate) fn answered(&self, answer: &Result<impl Answer, Error>) {
+        tracing::debug!(
+            what = self.what,
+            task = %self.task,
+            owner = self.owner.name,
+            recorded = self.recorded,
+            breaks = self.breaks,
+            answer = answer.as_ref().map_or("unknown", Answer::word),
+            "asked for a lease"
+        );
+    }
+}
+
+/// Notes that a store was read at a time. A line of the log names a write by the nonce of the lease.
+pub(crate) fn read(task: &TaskId, found: Option<&StoredLease>, at: &BootTime) {
+    let nonce = found.map(|found| found.seen.lease.nonce.as_str());
+    tracing::trace!(%task, nonce, at = milliseconds(at), "read a lease");
+}
+
+/// The time since the machine was started.
+fn milliseconds(at: &BootTime) -> u64 {
+    u64::try_from(at.at.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Notes that a lease is written where the store has this one, and lasts from this time on. A store with a lock does so under it and before the write, so
+/// whoever reads the lease notes that later.
+pub(crate) fn put(task: &TaskId, before: Option<&LeaseVersion>, lease: &Lease, at: &BootTime) {
+    tracing::debug!(
+        %task,
+        before = before.map(|before| before.0.as_str()),
+        nonce = lease.nonce,
+        owner = lease.owner.name,
+        generation = lease.generation,
+        at = milliseconds(at),
+        "put a lease"
+    );
+}
+
+/// Notes that a lease is removed, in the same way.
+pub(crate) fn removed(task: &TaskId, before: &LeaseVersion, at: &BootTime) {
+    tracing::debug!(%task, before = before.0, at = milliseconds(at), "removed a lease");
+}
