@@ -126,7 +126,6 @@ faults: ## Every system call that reads or writes fails once, or ends the proces
 
 protocol: ## The models of a commit and of leases with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture
-	ORCH_PROTOCOL=1 $(CARGO) test -p orch-agent-fleet --test promises -- --nocapture
 
 bugs: ## Each deliberate bug of tests/bugs in a clone of the committed tree; its tests must fail. Takes half an hour
 	tests/bugs/run.sh

@@ -6,6 +6,7 @@
 
 mod binary;
 mod disk;
+mod leases;
 mod model;
 mod steps;
 mod turns;
