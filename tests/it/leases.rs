@@ -154,6 +154,9 @@ fn a_lease_that_ended_or_is_broken_is_taken_over_and_the_record_says_so() {
     world.write(".git/orch/leases/b.json", "{");
     let ended = world.orch(&["next", "b"]).ends(5);
     ended.reports("b.json").reports("orch take b --break WHY");
+    let damaged = "b.json is no lease";
+    world.orch(&["suggest", "b"]).succeeds().says(damaged);
+    world.orch(&["show", "b"]).succeeds().reports(damaged);
     world
         .orch(&["take", "b", "--break", "its file is damaged"])
         .succeeds();

@@ -117,7 +117,7 @@ pub use wire::{
 };
 
 use orch_base::{Place, RepoPath, TaskPlace, Timestamp};
-use orch_core::decide::{Decision, Relations, Runner};
+use orch_core::decide::{Decision, Runner};
 use orch_core::workflow::{System, Workflow};
 use serde::Serialize;
 
@@ -146,8 +146,6 @@ pub struct Subject<'a> {
     pub runner: Option<&'a Runner>,
     /// Whether the settings name an executor, which does what agents have to do.
     pub has_executors: bool,
-    /// How it relates to others; `None` if its state cannot be used.
-    pub relations: Option<&'a Relations>,
     /// Who holds the task, if somebody does.
     pub held: Option<LeaseView>,
 }

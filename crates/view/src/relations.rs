@@ -13,9 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RelationsView {
     /// The tasks that have to be done before.
-    pub after: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub after: Vec<TaskId>,
     /// The task of which it is a part; null if it is part of none.
-    pub parent: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub parent: Option<TaskId>,
     /// How urgent it is; null if nobody has said so, which counts as `normal`.
     pub priority: Option<Priority>,
     /// Who is to do it; null if nobody in particular.
@@ -26,11 +28,34 @@ impl RelationsView {
     /// The relations of a record.
     #[must_use]
     pub fn of(relations: &Relations) -> Self {
+        let Relations {
+            after,
+            parent,
+            priority,
+            assignee,
+        } = relations.clone();
         Self {
-            after: relations.after.iter().map(ToString::to_string).collect(),
-            parent: relations.parent.as_ref().map(ToString::to_string),
-            priority: relations.priority,
-            assignee: relations.assignee.clone(),
+            after,
+            parent,
+            priority,
+            assignee,
+        }
+    }
+
+    /// The relations that it shows.
+    #[must_use]
+    pub fn relations(&self) -> Relations {
+        let Self {
+            after,
+            parent,
+            priority,
+            assignee,
+        } = self.clone();
+        Relations {
+            after,
+            parent,
+            priority,
+            assignee,
         }
     }
 
@@ -39,7 +64,7 @@ impl RelationsView {
     pub fn words(&self) -> Option<String> {
         let mut words = Vec::new();
         if !self.after.is_empty() {
-            words.push(format!("after {}", self.after.join(", ")));
+            words.push(format!("after {}", listed(&self.after)));
         }
         if let Some(parent) = &self.parent {
             words.push(format!("part of {parent}"));
@@ -52,6 +77,11 @@ impl RelationsView {
         }
         (!words.is_empty()).then(|| words.join(" · "))
     }
+}
+
+fn listed(ids: &[TaskId]) -> String {
+    let ids: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
+    ids.join(", ")
 }
 
 /// The relations of tasks, as a graph.
@@ -182,7 +212,7 @@ impl TaskGraph {
                     out.push_str(&format!("    {other} --> {own}\n"));
                 }
             }
-            let parent = node.relations.parent.as_deref();
+            let parent = node.relations.parent.as_ref().map(TaskId::as_str);
             if let Some(parent) = parent.and_then(|parent| names.get(parent)) {
                 out.push_str(&format!("    {own} -.- {parent}\n"));
             }
@@ -219,7 +249,7 @@ impl TaskGraph {
             rows: Vec::new(),
         };
         for node in &self.tasks {
-            let parent = node.relations.parent.as_deref();
+            let parent = node.relations.parent.as_ref().map(TaskId::as_str);
             if parent.is_none_or(|parent| !tree.nodes.contains_key(parent)) {
                 tree.add(node, "", "");
             }
@@ -374,7 +404,7 @@ impl<'g> Tree<'g> {
         if !node.blocked_by.is_empty() {
             words.push(format!("waits for {}", node.blocked_by.join(", ")));
         } else if !node.done && !node.relations.after.is_empty() {
-            words.push(format!("after {}", node.relations.after.join(", ")));
+            words.push(format!("after {}", listed(&node.relations.after)));
         }
         if let Some(priority) = node.relations.priority.filter(|_| !node.done) {
             words.push(priority.as_str().to_owned());

@@ -9,7 +9,7 @@ use super::way::way_text;
 use super::wire::{Finding, Suggestion};
 use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
-use orch_core::decide::{Do, DutyKind, ExpectState, Relations, Runner, WayStop};
+use orch_core::decide::{Do, DutyKind, ExpectState, Runner, WayStop};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -70,9 +70,9 @@ pub struct TaskStatus {
     /// Whether a verdict is asked for that an agent may give, where no executor is configured: a person gives it then.
     #[serde(skip)]
     pub(super) asks_verdict: bool,
-    /// How it relates to others, for whoever chooses among tasks.
+    /// Whether its workflow asks about the tasks that are part of it, for whoever chooses among tasks.
     #[serde(skip)]
-    pub relations: Relations,
+    pub waits_for_parts: bool,
     /// Where the task is, and which places disagree, for an overview of several places.
     #[serde(skip)]
     pub(super) whereabouts: Option<(String, Option<String>)>,
@@ -462,7 +462,7 @@ impl TaskStatus {
             unmoved_since,
             flags,
             asks_verdict,
-            relations,
+            waits_for_parts,
             ..
         } = self;
         let kept = (
@@ -474,7 +474,7 @@ impl TaskStatus {
             order,
             phase_number,
             unmoved_since,
-            (flags, asks_verdict, relations),
+            (flags, asks_verdict, waits_for_parts),
         );
         serde_json::to_string(&kept).ok()
     }
@@ -484,7 +484,7 @@ impl TaskStatus {
     pub fn of_text(text: &str) -> Option<Self> {
         let (task, duty, at, headline, way, order, phase_number, unmoved_since, kept) =
             serde_json::from_str(text).ok()?;
-        let (flags, asks_verdict, relations) = kept;
+        let (flags, asks_verdict, waits_for_parts) = kept;
         Some(Self {
             task,
             duty,
@@ -496,7 +496,7 @@ impl TaskStatus {
             unmoved_since,
             flags,
             asks_verdict,
-            relations,
+            waits_for_parts,
             // A status with such a run is not kept.
             waits_until: None,
             whereabouts: None,
@@ -521,7 +521,7 @@ impl TaskStatus {
             subject.unmoved_since,
         );
         status.asks_verdict = asks_verdict;
-        status.relations = subject.relations.cloned().unwrap_or_default();
+        status.waits_for_parts = subject.workflow.reads_children();
         if let Some(Runner::Limited { until, .. }) = subject.runner {
             let until = until.to_string();
             if status.duty.owner == Owner::Process {
@@ -542,7 +542,7 @@ impl TaskStatus {
             headline: (headline(&suggestion), mood(&suggestion)),
             flags: TaskFlags::of(&suggestion),
             asks_verdict: false,
-            relations: Relations::default(),
+            waits_for_parts: false,
             at: spot(&suggestion),
             way: suggestion.way,
             task: suggestion.task,

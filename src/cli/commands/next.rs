@@ -166,7 +166,12 @@ fn several(
         .look_at_each(tasks, LookDepth::Whole, |_, _, looked| looked);
     for (task, sight) in tasks.iter().zip(looked) {
         match sight.and_then(|sight| writer.advance().foresee(sight, &plan)) {
-            Ok(wanted) if wanted.is_due() && !args.dry_run => due.push(wanted),
+            Ok(wanted) if wanted.is_due() && !args.dry_run => {
+                match writer.advance().refuse_held(task) {
+                    Ok(()) => due.push(wanted),
+                    Err(error) => problems.push(error.into()),
+                }
+            }
             Ok(wanted) => outcomes.extend(wanted.uncommitted()),
             // What is wrong with one task keeps no other from moving.
             Err(error) => problems.push(gather::unread_task(task, &error)),

@@ -31,6 +31,9 @@ pub fn run(args: &ShowArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
     let task = report::meant(&workspace, context, args.task.as_deref())?;
     let sight = workspace.look(&task)?;
     let mut sheet = gather::sheet_of(&workspace, &sight)?;
+    if let Some(problem) = gather::lease_problem(&workspace, &task) {
+        ui.finding(&problem);
+    }
     if context.global.json {
         ui.document(&sheet)?;
     } else {

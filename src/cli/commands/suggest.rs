@@ -220,8 +220,10 @@ fn answer(
     let (answers, found) = gather::answers_of_each(workspace, &chosen.tasks, suggested, failed);
     let done = chosen.done + answers.iter().filter(|(_, is_done, _)| *is_done).count();
     let mut problems = chosen.problems;
+    let leases = chosen.tasks.iter();
+    let leases = leases.filter_map(|task| gather::lease_problem(workspace, task));
     let is_new = |found: &Diagnostic| !problems.contains(found);
-    let new: Vec<Diagnostic> = found.into_iter().filter(is_new).collect();
+    let new: Vec<Diagnostic> = found.into_iter().chain(leases).filter(is_new).collect();
     problems.extend(new.into_iter().chain(misnamed));
     let repository = gather::repository(workspace, &mut problems);
     // The finding about a task that is shown is with its suggestion.

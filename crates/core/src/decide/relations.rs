@@ -261,6 +261,13 @@ impl RelationGraph {
         path
     }
 
+    /// Whether no task waits for itself or is part of itself.
+    #[must_use]
+    pub fn is_without_cycles(&self) -> bool {
+        !self.tangled.contains(&true)
+            && (0..self.tasks.len()).all(|place| self.parts_cycle(place).is_none())
+    }
+
     /// What is wrong with the relations of a task; `None` if nothing is. A task that waits for a cycle is not wrong itself.
     #[must_use]
     pub fn fault(&self, id: &TaskId) -> Option<RelationFault> {

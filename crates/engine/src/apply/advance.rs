@@ -229,6 +229,11 @@ impl Advance<'_> {
         self.apply(tasks, plan.dry_run, &|sight| self.steps_due(sight, plan))
     }
 
+    /// Returns [`Code::TaskHeld`] if another holds a task, and an error if its lease cannot be read.
+    pub fn refuse_held(&self, task: &TaskRef) -> Result<(), Error> {
+        self.holding().refuse_held(task).map(drop)
+    }
+
     /// What [`Advance::tasks`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
     /// it cannot be made.
     pub fn foresee(&self, sight: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {

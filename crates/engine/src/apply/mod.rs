@@ -275,6 +275,7 @@ impl<'w> Writer<'w> {
             authority: self.authority(),
             records: self.records(),
             conflicts: self.conflicts(),
+            holding: self.holding_of_tree(),
         }
     }
 

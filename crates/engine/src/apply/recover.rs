@@ -4,6 +4,7 @@ use super::authority::Authority;
 use super::conflicted::Conflicts;
 use super::create::refuse_misplaced;
 use super::first_step::refuse_unknown_phase;
+use super::lease::Holding;
 use super::record_files::{RecordFiles, Records, bytes_at};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 use orch_base::{Code, Digest, Hint, RepoPath};
@@ -30,13 +31,15 @@ pub struct Recover<'w> {
     pub(super) authority: Authority<'w>,
     pub(super) records: Records<'w>,
     pub(super) conflicts: Conflicts<'w>,
+    pub(super) holding: Holding<'w>,
 }
 
 impl Recover<'_> {
     /// Recovers a task's record in the work tree, and keeps the previous files as `….broken`.
     ///
     /// Commits nothing and makes no transition: it restores what was recorded before. Returns an error if the
-    /// record is conflicted, nothing is left to recover from, or a file cannot be written.
+    /// record is conflicted, nothing is left to recover from, or a file cannot be written; and [`Code::TaskHeld`] if the log
+    /// has to start again and another holds the task.
     pub fn task(&self, task: &TaskRef) -> Result<Recovered, Error> {
         let sight = Look::begin(self.reader)?.whole().at(task)?;
         refuse_misplaced(&sight)?;
@@ -66,6 +69,7 @@ impl Recover<'_> {
         }
         let (log, from) = self.whole_log(task)?;
         let files = if log.is_empty() {
+            self.holding.refuse_held(task)?;
             Some(self.record_from_files(task, &sight)?)
         } else {
             None

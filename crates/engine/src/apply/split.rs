@@ -137,13 +137,14 @@ pub struct Separate<'w> {
 impl Separate<'_> {
     /// Gives one of two tasks in the record of `task` an id of its own; `None` if the record is of one task.
     ///
-    /// Returns an error if the new place is taken or not possible, the record cannot be read, a process drives the
-    /// task, or git permits no commit now.
+    /// Returns an error if the new place is taken or not possible, the record cannot be read, another holds or a process
+    /// drives the task, or git permits no commit now.
     pub fn task(&self, task: &TaskRef, which: NewIdFor<'_>) -> Result<Option<SplitRecord>, Error> {
         let store = self.reader.repository_or_refuse()?;
         let Some(read) = self.read_split(store, task, which.side)? else {
             return Ok(None);
         };
+        self.relocate.holding.refuse_held(task)?;
         let place = self.relocate.new_home(task, Relocation::Rename(which.id))?;
         let operation = store.refs().operation()?;
         let is_merge = !store.refs().merge_heads()?.is_empty();

@@ -52,7 +52,7 @@ pub fn free(workspace: &Workspace) -> Result<Free, Error> {
     // Of archived tasks, only those that others wait for matter.
     let awaited: BTreeSet<&str> = rows
         .iter()
-        .flat_map(|row| &row.relations.after)
+        .flat_map(|row| &row.task.relations.after)
         .map(TaskId::as_str)
         .collect();
     let is_awaited = |task: &TaskRef| {
@@ -114,9 +114,9 @@ impl Free {
             let status = &candidate.status;
             Some(GraphTask {
                 id: TaskId::new(&status.task.id).ok()?,
-                relations: status.relations.clone(),
+                relations: status.task.relations.relations(),
                 done: status.is_done(),
-                waits_for_parts: false,
+                waits_for_parts: status.waits_for_parts,
             })
         });
         let graph = RelationGraph::new(in_graph);
@@ -156,10 +156,11 @@ impl Free {
 
     /// The tasks of this work tree that can be taken, the first to be taken first.
     pub fn here(&self, whom: FreeFor<'_>) -> Vec<&TaskRef> {
-        let is_for = |candidate: &&Candidate| match (whom, &candidate.status.relations.assignee) {
-            (FreeFor::Anybody, _) | (_, None) => true,
-            (FreeFor::One(name), Some(assignee)) => is_same_person(name, assignee),
-        };
+        let is_for =
+            |candidate: &&Candidate| match (whom, &candidate.status.task.relations.assignee) {
+                (FreeFor::Anybody, _) | (_, None) => true,
+                (FreeFor::One(name), Some(assignee)) => is_same_person(name, assignee),
+            };
         self.candidates
             .iter()
             .filter(is_for)
@@ -192,7 +193,7 @@ impl Free {
     fn row(&self, candidate: &Candidate) -> FreeTask {
         let status = &candidate.status;
         let behind = TaskId::new(&status.task.id).map(|id| self.graph.chain_behind(&id));
-        let priority = status.relations.priority.unwrap_or(Priority::Normal);
+        let priority = status.task.relations.priority.unwrap_or(Priority::Normal);
         FreeTask {
             task: status.task.id.clone(),
             title: status.task.title.clone(),
@@ -200,7 +201,7 @@ impl Free {
             what: status.what().to_owned(),
             priority: priority.as_str(),
             behind: behind.unwrap_or_default(),
-            assignee: status.relations.assignee.clone(),
+            assignee: status.task.relations.assignee.clone(),
             place: candidate.place.clone(),
         }
     }

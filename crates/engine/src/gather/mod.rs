@@ -21,6 +21,6 @@ pub use pull_request::{described_tasks, tasks_of_range};
 pub use runs::run_line;
 pub use sheet::{sheet, sheet_of};
 pub use tasks::{
-    STATUS_CACHE, answers_of_each, duplicates, named, named_or_all, repository, sorted, statuses,
-    unread_status, unread_suggestion, unread_task,
+    STATUS_CACHE, answers_of_each, duplicates, lease_problem, named, named_or_all, repository,
+    sorted, statuses, unread_status, unread_suggestion, unread_task,
 };

@@ -78,6 +78,12 @@ pub fn statuses(
     (rows, problems)
 }
 
+/// What keeps the lease of a task from being read, so that nothing shows who holds it; `None` if nothing does.
+pub fn lease_problem(workspace: &Workspace, task: &TaskRef) -> Option<Diagnostic> {
+    let held = HeldTasks::of(workspace.reader());
+    held.lease_of(&task.id).err().map(Diagnostic::from)
+}
+
 /// The rows and diagnostics of what was made of a look at each of these tasks, or of the fact that it failed.
 pub fn sorted<R>(
     tasks: &[TaskRef],

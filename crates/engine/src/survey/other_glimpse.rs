@@ -5,7 +5,7 @@ use orch_base::TaskId;
 use orch_core::decide::{GraphTask, OtherTask, OtherTasks, Recorded};
 use orch_core::workflow::Workflow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A task, as others see it.
@@ -25,6 +25,8 @@ pub struct OtherGlimpse {
 pub(crate) struct KnownOthers {
     pub(super) named: RefCell<HashMap<TaskId, Option<Arc<OtherGlimpse>>>>,
     pub(super) parts: RefCell<Option<Arc<Vec<Arc<OtherGlimpse>>>>>,
+    /// Tasks from which relations lead to no cycle.
+    pub(super) sound: RefCell<HashSet<TaskId>>,
 }
 
 impl KnownOthers {
@@ -32,6 +34,7 @@ impl KnownOthers {
     pub(super) fn forget(&self) {
         self.named.borrow_mut().clear();
         self.parts.borrow_mut().take();
+        self.sound.borrow_mut().clear();
     }
 }
 

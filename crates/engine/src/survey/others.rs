@@ -14,6 +14,7 @@ use orch_core::record::{KnownLog, LogPeek, RecordReading, StateText, believed_st
 use orch_core::workflow::{Phase, Workflow};
 use orch_files::Content;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// How much of the end of a log is read.
@@ -78,12 +79,17 @@ impl<'s> OtherReader<'s> {
         Ok(others)
     }
 
-    /// The task with its relations, and those that it waits for one after the other, or is part of.
+    /// The task with its relations, and those that it waits for one after the other, or is part of. What is behind those
+    /// that lead to no cycle, as the series of looks has found out, is left out.
     fn graph_around(&self, own: GraphTask, known: &KnownOthers) -> Result<RelationGraph, Error> {
+        let mut named_before: HashSet<TaskId> = HashSet::from([own.id.clone()]);
         let mut tasks = vec![own];
         let mut at = 0;
         while let Some(task) = tasks.get(at).cloned() {
             at += 1;
+            if at > 1 && known.sound.borrow().contains(&task.id) {
+                continue;
+            }
             let named = task.relations.after.iter().filter(|_| !task.done);
             let mut found = Vec::new();
             for id in named.chain(&task.relations.parent) {
@@ -93,12 +99,18 @@ impl<'s> OtherReader<'s> {
                 found.extend(self.parts_of(&task.id, known)?);
             }
             for one in found {
-                if tasks.iter().all(|task| task.id != one.node.id) {
+                if named_before.insert(one.node.id.clone()) {
                     tasks.push(one.node.clone());
                 }
             }
         }
-        Ok(RelationGraph::new(tasks))
+        let graph = RelationGraph::new(tasks);
+        if graph.is_without_cycles() {
+            // Of the task itself, others may see less than its own look does.
+            let others = graph.tasks().iter().skip(1).map(|task| task.id.clone());
+            known.sound.borrow_mut().extend(others);
+        }
+        Ok(graph)
     }
 
     /// A task by the id that a relation names, also in the archive; `None` if there is none.

@@ -95,7 +95,6 @@ impl Settings {
             issue_places: issue_places(sight),
             runner: sight.runner.as_ref(),
             has_executors: self.config.executors.names().next().is_some(),
-            relations: sight.state().map(|state| &state.relations),
             held: None,
         }
     }

@@ -40,7 +40,6 @@ impl Sample {
             system_dir: Some("system"),
             issue_places: Vec::new(),
             has_executors: true,
-            relations: None,
             held: None,
             runner: self.runner.as_ref(),
         }
