@@ -7,6 +7,7 @@
 
 use crate::boot;
 use crate::local::LocalStore;
+use crate::seen::SeenLeases;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use crate::trail;
 use orch_base::{Error, TaskId};
@@ -18,15 +19,17 @@ pub type StoreOpener<'o> = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, Error> + 
 /// A store on the network with a copy.
 pub struct CopiedStore<'o> {
     copy: LocalStore,
+    seen: SeenLeases,
     opener: StoreOpener<'o>,
     opened: Option<Box<dyn LeaseStore>>,
 }
 
 impl<'o> CopiedStore<'o> {
-    /// The store that this opens, with its copy.
-    pub fn new(copy: LocalStore, opener: StoreOpener<'o>) -> Self {
+    /// The store that this opens, with its copy, and where what is seen there is kept for others.
+    pub fn new(copy: LocalStore, seen: SeenLeases, opener: StoreOpener<'o>) -> Self {
         Self {
             copy,
+            seen,
             opener,
             opened: None,
         }
@@ -63,6 +66,7 @@ impl<'o> CopiedStore<'o> {
             Some(there) if there.seen.lease.nonce == expected.0 => Ok(Ok(there.version)),
             there => {
                 self.copy.clear(task)?;
+                self.seen.saw(task, there.as_ref());
                 Ok(Err(there.map(by_nonce)))
             }
         }
@@ -72,13 +76,18 @@ impl<'o> CopiedStore<'o> {
 impl LeaseStore for CopiedStore<'_> {
     fn list(&mut self) -> Result<Vec<StoredLease>, Error> {
         let leases = self.shared()?.list()?;
+        self.seen.saw_all(&leases);
         Ok(leases.into_iter().map(by_nonce).collect())
     }
 
     fn read(&mut self, task: &TaskId) -> Result<Option<StoredLease>, Error> {
         match self.copy.there(task)? {
             Some(own) if !own.seen.left().is_zero() => Ok(Some(own)),
-            _ => Ok(self.read_shared(task)?.map(by_nonce)),
+            _ => {
+                let there = self.read_shared(task)?;
+                self.seen.saw(task, there.as_ref());
+                Ok(there.map(by_nonce))
+            }
         }
     }
 
@@ -111,6 +120,7 @@ impl LeaseStore for CopiedStore<'_> {
             }
             Swapped::Lost(there) => {
                 self.copy.clear(task)?;
+                self.seen.saw(task, there.as_ref());
                 Ok(Swapped::Lost(there.map(by_nonce)))
             }
         }
@@ -131,11 +141,13 @@ impl LeaseStore for CopiedStore<'_> {
         if there.is_none() {
             trail::removed(task, expected, &before);
         }
+        self.seen.saw(task, there.as_ref());
         Ok(there.map(by_nonce))
     }
 
     fn clear(&mut self, task: &TaskId) -> Result<(), Error> {
         self.shared()?.clear(task)?;
+        self.seen.saw(task, None);
         self.copy.clear(task)
     }
 }

@@ -12,6 +12,7 @@
 
 use crate::boot;
 use crate::document::{self, DocumentPlace};
+use crate::forward::{PAUSE, RemoteBranches, TRIES, is_made};
 use crate::random;
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use crate::watch::{AskedTimes, MemoryFile, RemoteMemory};
@@ -31,11 +32,6 @@ const BRANCHES: &str = "refs/heads/orch/leases/";
 const MARK: &str = "refs/heads/orch/leases/=here";
 /// How a reference begins that is pushed to find out what the host permits. No task has such a key.
 const PROBE: &str = "=probe-";
-/// How often something is tried again that another push has kept from being done.
-const TRIES: u32 = 5;
-/// The pause after the first try.
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// What a host permits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Host {
@@ -50,6 +46,8 @@ pub struct GitLeases {
     repository: Store,
     place: RemotePlace,
     host: Host,
+    /// For how long git may talk with the remote at once.
+    patience: Duration,
 }
 
 /// A step that is pushed together with the renewal of its lease.
@@ -95,6 +93,7 @@ impl GitLeases {
             repository,
             place,
             host: Host::default(),
+            patience: Duration::MAX,
         };
         let known = leases.watch()?.read::<Host>()?;
         match known.filter(|known| known.url == leases.place.url) {
@@ -114,14 +113,22 @@ impl GitLeases {
         self.host.is_atomic
     }
 
+    /// Lets git talk with the remote for so long at most at once.
+    pub fn wait_at_most(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// What names the write of a lease that this clone has made. Returns an error if its document cannot be written.
+    pub fn version(&self, task: &TaskId, lease: &Lease) -> Result<LeaseVersion, Error> {
+        let text = document::written(task, lease)?;
+        let object = self.refs().carry(&text, self.host.carrier())?;
+        Ok(version_of(object))
+    }
+
     /// Pushes a step, and renews its lease in the same push. Where the host does not do both together, the lease is renewed
     /// first: then nobody takes the task over before the branch moves, or the lease has ended again. Returns an error if
     /// nothing is known of whether it took place.
     pub fn push_step(&mut self, step: &PushedStep<'_>) -> Result<StepPush, Error> {
-        let forward = RefChange::Forward {
-            name: step.branch.to_owned(),
-            new: step.commit,
-        };
         let new = self.begin(step.task, step.lease)?;
         let mut change = LeaseChange {
             task: step.task,
@@ -130,10 +137,13 @@ impl GitLeases {
             branch: None,
         };
         if self.host.is_atomic {
-            change.branch = Some(forward.clone());
+            change.branch = Some(RefChange::Forward {
+                name: step.branch.to_owned(),
+                new: step.commit,
+            });
         }
         let changed = match self.change(&change)? {
-            Changed::Done if change.branch.is_none() => match self.forward(&forward)? {
+            Changed::Done if change.branch.is_none() => match self.forward(step)? {
                 None => Changed::Done,
                 Some(tip) => Changed::BranchMoved(tip),
             },
@@ -147,21 +157,9 @@ impl GitLeases {
     }
 
     /// Moves a branch forward by a push of its own. Returns where it is if it has moved elsewhere.
-    fn forward(&self, forward: &RefChange) -> Result<Option<Digest>, Error> {
-        let mut pause = PAUSE;
-        for _ in 0..TRIES {
-            let answers = self.pushed(std::slice::from_ref(forward))?;
-            if answers.iter().all(is_made) {
-                return Ok(None);
-            }
-            if let Some(moved) = self.moved(forward)? {
-                return Ok(Some(moved));
-            }
-            self.refuse_lasting(&answers)?;
-            sleep(pause);
-            pause *= 2;
-        }
-        Err(self.busy())
+    fn forward(&self, step: &PushedStep<'_>) -> Result<Option<Digest>, Error> {
+        let moved = self.branches().push(step.branch, step.commit);
+        moved.map_err(|error| self.said(error))
     }
 
     /// Swaps a lease, and moves a branch in the same push if there is one.
@@ -189,30 +187,18 @@ impl GitLeases {
                 return Ok(Changed::Lost(now.map(Box::new)));
             }
             if let Some(branch) = &change.branch
-                && let Some(moved) = self.moved(branch)?
+                && let Some(moved) = self
+                    .branches()
+                    .moved(branch)
+                    .map_err(|error| self.said(error))?
             {
                 return Ok(Changed::BranchMoved(moved));
             }
-            self.refuse_lasting(&answers)?;
+            self.branches().refuse_lasting(&answers)?;
             sleep(pause);
             pause *= 2;
         }
-        Err(self.busy())
-    }
-
-    /// Where a branch is, if it cannot be moved forward as it should be.
-    fn moved(&self, forward: &RefChange) -> Result<Option<Digest>, Error> {
-        let RefChange::Forward { name, new } = forward else {
-            return Ok(None);
-        };
-        let found = self
-            .refs()
-            .list(&self.place, &[name])
-            .map_err(|error| self.said(error))?;
-        match found.get(name) {
-            Some(tip) if !self.refs().leads_to(*tip, *new)? => Ok(Some(*tip)),
-            _ => Ok(None),
-        }
+        Err(self.branches().busy())
     }
 
     fn pushed(&self, changes: &[RefChange]) -> Result<Vec<RefAnswer>, Error> {
@@ -252,7 +238,7 @@ impl GitLeases {
             sleep(pause);
             pause *= 2;
         }
-        Err(self.busy())
+        Err(self.branches().busy())
     }
 
     /// Of listed references, the leases. Returns an error if there are leases of both kinds.
@@ -376,7 +362,7 @@ impl GitLeases {
             };
             let answers = self.pushed(std::slice::from_ref(&mark))?;
             if matches!(answers.last(), Some(RefAnswer::Refused(_))) {
-                return Err(self.refused(&answers));
+                return Err(self.branches().refused(&answers));
             }
         }
         Ok(host)
@@ -406,40 +392,15 @@ impl GitLeases {
     }
 
     fn refs(&self) -> RemoteRefs<'_> {
-        self.repository.remote_refs()
+        self.repository.remote_refs().within(self.patience)
+    }
+
+    fn branches(&self) -> RemoteBranches<'_> {
+        RemoteBranches::new(self.refs(), &self.place)
     }
 
     fn reference(&self, key: &str) -> String {
         format!("{}{key}", self.host.prefix())
-    }
-
-    /// Returns an error unless another push has only been in the way of these changes.
-    fn refuse_lasting(&self, answers: &[RefAnswer]) -> Result<(), Error> {
-        let lasting = answers.iter().any(
-            |answer| matches!(answer, RefAnswer::Refused(why) if !IN_THE_WAY.iter().any(|words| why.contains(words))),
-        );
-        if lasting {
-            Err(self.refused(answers))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn refused(&self, answers: &[RefAnswer]) -> Error {
-        let why = answers.iter().find_map(|answer| match answer {
-            RefAnswer::Refused(why) if !why.contains("atomic push failed") => Some(why.as_str()),
-            _ => None,
-        });
-        let why = why.unwrap_or("it gives no reason");
-        let message = format!("{} refuses the push: {why}", self.place.remote);
-        Error::new(Code::LeaseStore, message)
-    }
-
-    fn busy(&self) -> Error {
-        Error::busy(format!(
-            "others are changing the same leases at {}",
-            self.place.remote
-        ))
     }
 
     /// The error of a store that could not be reached.
@@ -452,15 +413,6 @@ impl GitLeases {
         }
     }
 }
-
-/// What git says of a change that another push at the same moment has kept from being made.
-const IN_THE_WAY: [&str; 5] = [
-    "lock",
-    "failed to update ref",
-    "atomic push failed",
-    "atomic transaction failed",
-    "fetch first",
-];
 
 /// A lease to swap.
 struct LeaseChange<'c> {
@@ -557,14 +509,10 @@ impl LeaseStore for GitLeases {
                 new: None,
             };
             let answers = self.pushed(&[delete])?;
-            self.refuse_lasting(&answers)?;
+            self.branches().refuse_lasting(&answers)?;
         }
-        Err(self.busy())
+        Err(self.branches().busy())
     }
-}
-
-fn is_made(answer: &RefAnswer) -> bool {
-    matches!(answer, RefAnswer::Done | RefAnswer::Same)
 }
 
 fn version_of(object: Digest) -> LeaseVersion {

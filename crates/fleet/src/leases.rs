@@ -64,6 +64,25 @@ pub enum KeptLease {
     Other(StoredLease),
 }
 
+impl LeaseTerms {
+    /// When a lease of so many seconds ends that is written now.
+    fn until(&self, length: u64) -> Timestamp {
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        Timestamp::from_seconds(self.now.seconds().saturating_add(length))
+    }
+}
+
+/// The lease of the same holder, written anew. Returns an error if the machine has no random bytes.
+pub fn renewed(before: &Lease, terms: &LeaseTerms) -> Result<Lease, Error> {
+    Ok(Lease {
+        nonce: random_token()?,
+        until: terms.until(before.length),
+        place: terms.place.clone(),
+        branch: terms.branch.clone(),
+        ..before.clone()
+    })
+}
+
 impl<'s> Leases<'s> {
     /// The leases of an owner in a store.
     pub fn new(store: &'s mut dyn LeaseStore, owner: LeaseOwner) -> Self {
@@ -237,17 +256,13 @@ impl<'s> Leases<'s> {
             .unwrap_or(terms.usual)
             .as_secs()
             .max(1);
-        let until = terms
-            .now
-            .seconds()
-            .saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
         Ok(Lease {
             owner: self.owner.clone(),
             generation,
             nonce: random_token()?,
             length,
             since: before.map_or(terms.now, |before| before.since),
-            until: Timestamp::from_seconds(until),
+            until: terms.until(length),
             place: terms.place.clone(),
             branch: terms.branch.clone(),
             run: match before {

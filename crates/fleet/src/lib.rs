@@ -6,6 +6,7 @@
 mod boot;
 pub mod copied;
 mod document;
+pub mod forward;
 pub mod git;
 pub mod leases;
 pub mod local;
@@ -13,7 +14,9 @@ pub mod local;
 pub mod nats;
 pub mod open;
 pub mod owner;
+pub mod publish;
 mod random;
+pub mod seen;
 pub mod store;
 mod trail;
 mod watch;

@@ -23,6 +23,7 @@ mod environment;
 mod error;
 mod exact_change;
 mod extension;
+mod follow;
 mod gc;
 mod git;
 mod git_processes;
@@ -80,6 +81,7 @@ pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
 pub use commit::{Committed, LockOrder, PlannedCommit, Transaction, Transactions, Write};
 pub use conflict::{GitSettings, Operation, Unmerged};
 pub use environment::Environment;
+pub use follow::Follow;
 pub use git::{git_editor, git_pager, git_version};
 pub use guard::GitGuard;
 pub use history::{History, PathChange};
@@ -395,6 +397,16 @@ impl Store {
         }
     }
 
+    /// What remotes have of its branches.
+    #[must_use]
+    pub fn follow(&self) -> Follow<'_> {
+        Follow {
+            git: self.git(),
+            refs: self.refs(),
+            history: self.history(),
+        }
+    }
+
     /// The references of its remotes.
     #[must_use]
     pub fn remote_refs(&self) -> RemoteRefs<'_> {
@@ -403,6 +415,7 @@ impl Store {
             objects: &self.objects,
             layout: self.layout(),
             history: self.history(),
+            limit: remote_refs::LIMIT,
         }
     }
 

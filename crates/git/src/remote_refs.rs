@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// For how long git may talk with a remote about a few references.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(super) const LIMIT: Duration = Duration::from_secs(60);
 /// The file of a commit that only carries a text.
 const CARRIED: &str = "text";
 
@@ -77,6 +77,7 @@ pub struct RemoteRefs<'s> {
     pub(super) objects: &'s Objects,
     pub(super) layout: Layout<'s>,
     pub(super) history: History<'s>,
+    pub(super) limit: Duration,
 }
 
 impl RefChange {
@@ -105,6 +106,15 @@ impl RefChange {
 }
 
 impl RemoteRefs<'_> {
+    /// The same, but git may talk with a remote for so long at most.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self {
+            limit: limit.min(LIMIT),
+            ..self
+        }
+    }
+
     /// Where the references of a remote are, given its name or URL. Returns an error if there is no such remote, or if a
     /// push goes to several places: it could succeed at one and fail at another.
     pub fn place(&self, remote: &str) -> Result<RemotePlace, Error> {
@@ -150,7 +160,7 @@ impl RemoteRefs<'_> {
         patterns: &[&str],
     ) -> Result<BTreeMap<String, Digest>, Error> {
         let words = [&["ls-remote", "--quiet", "--", &place.reads], patterns].concat();
-        let said = self.git.git_within(LIMIT, &words, &[])?;
+        let said = self.git.git_within(self.limit, &words, &[])?;
         let said = String::from_utf8_lossy(&said);
         let mut found = BTreeMap::new();
         for line in said.lines() {
@@ -208,7 +218,7 @@ impl RemoteRefs<'_> {
             &place.reads,
         ];
         self.git
-            .git_within(LIMIT, &words, sources.as_bytes())
+            .git_within(self.limit, &words, sources.as_bytes())
             .map(drop)
     }
 
@@ -293,7 +303,7 @@ impl RemoteRefs<'_> {
         words.push(place.remote.clone());
         words.extend(specs);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        Ok(self.git.end_within(LIMIT, &words, &[])?)
+        Ok(self.git.end_within(self.limit, &words, &[])?)
     }
 
     /// Writes a text as an object of this clone, to be pushed. Returns an error if it cannot be written.

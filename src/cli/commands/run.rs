@@ -12,7 +12,8 @@ use orch_base::{Diagnostic, Error, Reason, locked};
 use orch_core::decide::{Ending, Mode};
 use orch_engine::apply::{Applied, Writer};
 use orch_engine::drive::{
-    Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, last_end, run_attended,
+    Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, catch_up, last_end,
+    run_attended,
 };
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::run::end_with_parent;
@@ -59,6 +60,9 @@ pub struct RunArgs {
     /// The process that started this one, and with which it ends; orch gives it itself.
     #[arg(long, hide = true, value_name = "PROCESS")]
     pub parent_process: Option<u32>,
+    /// Push each step to this remote as it is recorded; orch gives it itself.
+    #[arg(long, hide = true, value_name = "REMOTE", conflicts_with = "parallel")]
+    pub publish: Option<String>,
     /// Prompt on the terminal when a rule asks a question. The default for a task's first run; later runs keep
     /// the mode.
     #[arg(long, conflicts_with = "auto")]
@@ -107,6 +111,7 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         command: args.command.clone(),
         trust: args.trust_once,
         no_wait: args.no_wait,
+        publish: args.publish.clone(),
     };
     if args.trust_once {
         context.writer(&workspace).authority().refuse_agent(&[
@@ -127,6 +132,16 @@ pub fn run(args: &RunArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Failu
         return finish(&workspace, context, ui, &end, foreseen, end.goes_on());
     }
     context.keep_log(&workspace);
+    if let Some(remote) = &args.publish {
+        let (has_moved, notes) = catch_up(&context.writer(&workspace), &task, remote)?;
+        notes.iter().for_each(|note| ui.finding(note));
+        if has_moved {
+            // The settings and the workflows may be others now.
+            let workspace = context.workspace(ui)?;
+            let task = report::meant(&workspace, context, args.task.as_deref())?;
+            return go(&workspace, &task, &options, context, ui);
+        }
+    }
     go(&workspace, &task, &options, context, ui)
 }
 
@@ -172,8 +187,10 @@ fn side_by_side(
             command: args.command.clone(),
             trust: args.trust_once,
             no_wait: args.no_wait,
+            publish: None,
         },
         arguments,
+        remote: None,
     };
     parallel::run(request, workspace, context, ui)
 }

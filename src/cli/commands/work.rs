@@ -12,6 +12,11 @@ use std::ffi::OsString;
 /// question, or created a task on the base branch. `[worktrees]` in orch.toml says where the work trees are, and what becomes of
 /// the branch of a task that is done.
 ///
+/// With `--remote`, several clones work on the tasks of one remote. It is fetched regularly; each task is taken in the store of
+/// leases that the clones share (`[leases]` in orch.toml), and each step is pushed as it is recorded, with the renewal of its
+/// lease. A branch that is done is joined with the base branch of the remote. Whoever loses the lease of a task stops working on
+/// it, and pushes nothing more.
+///
 /// Ctrl-C or SIGTERM ends all runs, each as `orch run` ends: the executor is ended and the state kept, and whoever works next
 /// goes on. A second one ends everything at once. Exits with 0 then.
 #[derive(Debug, Args)]
@@ -19,6 +24,9 @@ pub struct WorkArgs {
     /// Work on at most N tasks at once.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     max: u16,
+    /// Work on the tasks of this remote, beside the workers of other clones.
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
     /// Begin only tasks in these phases.
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     phases: Vec<String>,
@@ -50,6 +58,8 @@ pub fn run(args: &WorkArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             .map(|turns| format!("--max-turns={turns}").into()),
     );
     arguments.extend(args.trust_once.then(|| "--trust-once".into()));
+    let publish = args.remote.as_ref();
+    arguments.extend(publish.map(|remote| format!("--publish={remote}").into()));
     let request = ParallelRequest {
         most: args.max.into(),
         tasks: Vec::new(),
@@ -61,8 +71,10 @@ pub fn run(args: &WorkArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
             command: args.command.clone(),
             trust: args.trust_once,
             no_wait: false,
+            publish: args.remote.clone(),
         },
         arguments,
+        remote: args.remote.clone(),
     };
     parallel::run(request, &workspace, context, ui)
 }

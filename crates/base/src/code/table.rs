@@ -438,6 +438,10 @@ codes! {
         "It cannot be reached, refuses what orch asks for, or did not answer in time. Nothing is known of whether the last \
          change took place; orch reads again before it believes anything.",
         "Check the network, `[leases]` in orch.toml, and whether you may write there. Then try again.";
+    LeasesUnshared = "leases-unshared", Usage,
+        "The clones of a remote share no leases, so two of them would work on the same task.",
+        "`orch work --remote` was given, and `[leases]` in orch.toml has the store `local`, which is the default.",
+        "Write `store = \"git\"` under `[leases]` in orch.toml and commit it, or use the store `nats`. Then run `orch trust`.";
     LeftProcesses = "left-processes", Finding,
         "A process outlived the turn of its executor, and orch ended it.",
         "The executor left background processes running, or an earlier run was cut short.",
@@ -1137,6 +1141,11 @@ codes! {
         "The tasks have more directories than the system allows orch to watch.",
         "inotify needs a watch for each directory, and all programs of a user share the limit.",
         "Run `sudo sysctl fs.inotify.max_user_watches=1048576`. Until then, `orch watch` polls.";
+    WorkSetAside = "work-set-aside", Finding,
+        "What a work tree held was put aside, because others had gone on with the task.",
+        "A worker was killed or cut off before it had pushed its last steps, and its lease ended.",
+        "Nothing is lost: the reference in the message has all of it. `git log -p REF` shows it; delete it with \
+         `git update-ref -d REF`.";
     WorkTreeTaken = "work-tree-taken", No,
         "orch cannot make the work tree of a task.",
         "Its branch is checked out in another work tree, or something else is in its place.",

@@ -48,6 +48,13 @@ impl Executors {
             .find_map(|name| self.named(name))
     }
 
+    /// The longest time between SIGTERM and SIGKILL of any executor.
+    #[must_use]
+    pub fn longest_grace(&self) -> Period {
+        let graces = self.0.iter().map(|(_, executor)| executor.grace);
+        graces.max().unwrap_or(ExecutorConfig::default().grace)
+    }
+
     /// The executor with exactly this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&ExecutorConfig> {

@@ -34,6 +34,12 @@ impl TaskBranch {
         format!("{}{task}{}", self.before, self.after)
     }
 
+    /// The names of the branches of all tasks, with `*` for the task.
+    #[must_use]
+    pub fn pattern(&self) -> String {
+        format!("{}*{}", self.before, self.after)
+    }
+
     /// The task that a branch names, if the name matches. `branch` is the name without `refs/heads/`.
     #[must_use]
     pub fn task(&self, branch: &str) -> Option<TaskId> {

@@ -9,13 +9,15 @@ use super::authority::{Authority, OrderedStep};
 use super::orders::{first_applied, usable_state};
 use crate::survey::{Error, HeldTasks, NetworkStore, Reader, Sight, TaskRef};
 use orch_base::{Code, Hint};
+use orch_core::config::LeaseStoreKind;
 use orch_core::decide::{
     self, Detail, DetailStep, Holder, Kind, Recorded, Settled, Stamp, State, Step, WHY,
 };
 use orch_core::lease::Lease;
 use orch_fleet::copied::CopiedStore;
 use orch_fleet::leases::{KeptLease, LeaseTerms, Leases, TakeOutcome};
-use orch_fleet::open::{StoreContext, open_store};
+use orch_fleet::open::{StoreContext, open_remote, open_store};
+use orch_fleet::publish::{KnownLeases, PublishedLeases, StepPublisher};
 use orch_fleet::store::{LeaseStore, StoredLease};
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,6 +170,20 @@ impl Taking<'_> {
         }
     }
 
+    /// Records who holds a task, if this work tree does and its record does not say so yet. Returns [`Code::TaskHeld`] if
+    /// another holds it, and an error if it cannot be recorded.
+    pub(crate) fn record_holder(&self, task: &TaskRef) -> Result<(), Error> {
+        let sight = self.holding.reader.look(task)?;
+        let state = usable_state(&sight)?;
+        let recorded = generation_of(Some(&state));
+        match self.holding.keep(task, recorded)? {
+            Some(lease) if state.holder != Some(holder_of(&lease)) => {
+                self.record(task, &lease, None)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Records that the task is held under a lease that another had before.
     fn record(&self, task: &TaskRef, lease: &Lease, why: Option<&str>) -> Result<(), Error> {
         let stamp = self.holding.authority.stamp();
@@ -190,27 +206,66 @@ impl<'w> Holding<'w> {
     /// The store of leases of the settings, to write them; one on the network is opened when it is asked. Returns an error
     /// outside git.
     fn store(&self) -> Result<Box<dyn LeaseStore + 'w>, Error> {
-        let copy = self.held_tasks().store_to_write()?;
-        let repository = self.reader.repository_or_refuse()?;
-        let reader = self.reader;
+        let known = self.held_tasks().known_to_write()?;
+        let Some(network) = NetworkStore::of(&self.reader.settings.config.leases) else {
+            return Ok(Box::new(known.copy));
+        };
+        let holding = *self;
+        let open = move || holding.opened(&network);
+        Ok(Box::new(CopiedStore::new(
+            known.copy,
+            known.seen,
+            Box::new(open),
+        )))
+    }
+
+    /// The store on the network itself. Returns an error if nobody has trusted it, or it cannot be reached.
+    fn opened(&self, network: &NetworkStore) -> Result<Box<dyn LeaseStore>, Error> {
         let caller = self.authority.caller;
-        let settings = &reader.settings.config.leases;
-        let Some(network) = NetworkStore::of(settings) else {
-            return Ok(Box::new(copy));
+        network.require_trust(self.reader, caller)?;
+        let settings = &self.reader.settings.config.leases;
+        let secret = match &settings.secret {
+            Some(name) => Some(caller.variables.get(name).ok_or_else(|| unset(name))?),
+            None => None,
         };
-        let open = move || {
-            network.require_trust(reader, caller)?;
-            let secret = match &settings.secret {
-                Some(name) => Some(caller.variables.get(name).ok_or_else(|| unset(name))?),
-                None => None,
-            };
-            open_store(settings, StoreContext { repository, secret })
+        let repository = self.reader.repository_or_refuse()?;
+        open_store(settings, StoreContext { repository, secret })
+    }
+
+    /// The leases in the store that clones share, also those that have ended; they are kept for others of this clone. Returns
+    /// an error if clones share none, nobody has trusted the store, or it cannot be reached.
+    pub(crate) fn shared(&self, remote: &str) -> Result<Vec<StoredLease>, Error> {
+        self.refuse_unshared(remote)?;
+        self.store()?.list()
+    }
+
+    /// Pushes what this work tree holds to a remote. Returns an error as [`Self::shared`] does, or if this work tree has
+    /// never taken a task.
+    pub(crate) fn publisher(&self, remote: &str) -> Result<StepPublisher<'w>, Error> {
+        let network = self.refuse_unshared(remote)?;
+        let repository = self.reader.repository_or_refuse()?;
+        let settings = &self.reader.settings.config.leases;
+        let is_there = settings.store == LeaseStoreKind::Git && settings.remote == remote;
+        let leases = if is_there {
+            PublishedLeases::Together(Box::new(open_remote(repository, remote)?))
+        } else {
+            PublishedLeases::Apart(self.opened(&network)?)
         };
-        Ok(Box::new(CopiedStore::new(copy, Box::new(open))))
+        let known: KnownLeases = self.held_tasks().known_to_write()?;
+        let owner = self.held_tasks().owner(None, || self.who())?;
+        StepPublisher::new(repository, remote, known, leases, owner)
+    }
+
+    /// The store that clones share. Returns an error if there is none, or nobody has trusted it.
+    fn refuse_unshared(&self, remote: &str) -> Result<NetworkStore, Error> {
+        let network = NetworkStore::of(&self.reader.settings.config.leases);
+        let network = network.ok_or_else(|| unshared(remote))?;
+        network.require_trust(self.reader, self.authority.caller)?;
+        Ok(network)
     }
 
     /// What a lease of this work tree says.
-    fn terms(&self, run: Option<&str>) -> LeaseTerms {
+    pub(crate) fn terms(&self, run: Option<&str>) -> LeaseTerms {
         let root = self.reader.root.display();
         LeaseTerms {
             length: None,
@@ -393,7 +448,7 @@ fn take_step(
 }
 
 /// The error about a task that another holds.
-fn held(task: &TaskRef, other: &StoredLease) -> Error {
+pub(crate) fn held(task: &TaskRef, other: &StoredLease) -> Error {
     let id = task.id.as_str();
     let lease = &other.seen.lease;
     let branch = match &lease.branch {
@@ -414,6 +469,18 @@ fn held(task: &TaskRef, other: &StoredLease) -> Error {
         .text("; if nobody works on it any more, a person takes it over: ")
         .command(&["orch", "take", id, "--break", WHY]);
     Error::new(Code::TaskHeld, message).with_hint(hint)
+}
+
+/// The error about leases that the clones of a remote do not share.
+fn unshared(remote: &str) -> Error {
+    let message = format!(
+        "the clones of {remote} share no leases, because [leases] in orch.toml says nothing else than `store = \"local\"`"
+    );
+    let hint = format!(
+        "write `[leases]`, `store = \"git\"` and `remote = \"{remote}\"`, a line each, into orch.toml, and commit it; then "
+    );
+    let hint = Hint::from(hint).command(&["orch", "trust"]);
+    Error::new(Code::LeasesUnshared, message).with_hint(hint)
 }
 
 /// The error about a variable that a store of leases needs.

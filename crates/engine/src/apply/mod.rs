@@ -37,6 +37,7 @@ pub use conflicted::Conflicts;
 pub use create::{Create, Created, NewTask, PlannedTask};
 pub use draft::{Drafts, TaskDraft};
 pub use group::CommitGroup;
+pub(crate) use lease::held;
 pub use lease::{Holding, TakeWish, TakenTask, Taking};
 pub use merge_driver::DRIVER;
 pub use new_id::ids_like;

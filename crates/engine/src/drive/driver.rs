@@ -1,6 +1,7 @@
 //! Drives a run: executes the effects of the run machine and feeds it their outcomes.
 
 use super::complete::{FileSets, incomplete_now};
+use super::publish::Publishing;
 use super::run_lease::{RunLease, take_for_run};
 use super::trust::{refuse_untrusted, remember};
 use super::{
@@ -57,7 +58,11 @@ pub(super) struct Drive<'a> {
     preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
     /// The lease of the task.
-    lease: RunLease,
+    pub(super) lease: RunLease,
+    /// What publishes the steps, if they are.
+    pub(super) publishing: Option<Publishing<'a>>,
+    /// Whether the lease outlives the run, because not all is published.
+    pub(super) keeps_lease: bool,
     /// When the record was last written.
     saved: Instant,
     /// The bytes of the record of the run as this process wrote it last while an executor works.
@@ -207,6 +212,10 @@ pub(super) fn take_up(
         return Ok(None);
     };
     let lease = RunLease::of(taken.as_ref());
+    let publishing = match (&options.publish, &preset) {
+        (Some(remote), None) => Some(Publishing::open(writer, &sight.task, remote)?),
+        _ => None,
+    };
     budget.turns = run.max_turns;
     let unsettled = run.unsettled().cloned();
     let (work, turn) = unsettled.map(|work| (work.work, work.turn)).unzip();
@@ -241,6 +250,8 @@ pub(super) fn take_up(
         preset,
         lock: Some(lock),
         lease,
+        publishing,
+        keeps_lease: false,
         saved: Instant::now(),
         written: None,
         was_overwritten: false,
@@ -250,6 +261,9 @@ pub(super) fn take_up(
         worked_from: None,
     };
     let ended = drive.go(report);
+    if ended.as_ref().is_ok_and(|end| end.keeps_lease) {
+        return ended.map(Some);
+    }
     if let Err(error) = writer.taking().release_of_run(&sight.task) {
         // It ends by itself.
         report(&Happened::Note(&error.into_warning()));
@@ -264,7 +278,10 @@ impl Drive<'_> {
         while effect != RunEffect::Over {
             effect = match self.save_if_due(&effect) {
                 Err(error) => self.block(effect, error, report),
-                Ok(()) => self.carry_out(effect, report),
+                Ok(()) => match self.publish_before(effect, report) {
+                    Ok(effect) => self.carry_out(effect, report),
+                    Err(instead) => instead,
+                },
             };
         }
         self.close()
@@ -525,10 +542,7 @@ impl Drive<'_> {
 
     /// Keeps the lock and the record in place while the run waits for a limit.
     fn keep_waiting(&mut self) {
-        self.preset = self
-            .preset
-            .take()
-            .or_else(|| self.lease.taken_over(self.writer, self.task));
+        self.preset = self.preset.take().or_else(|| self.lost_lease());
         if self.machine.limit.is_none() || self.machine.over.is_some() {
             return;
         }
@@ -562,10 +576,7 @@ impl Drive<'_> {
     /// Keeps the lock and the record in place while an executor works, so that other processes can see and
     /// control the run and a crash loses little of the used time.
     pub(super) fn keep_known(&mut self) {
-        self.preset = self
-            .preset
-            .take()
-            .or_else(|| self.lease.taken_over(self.writer, self.task));
+        self.preset = self.preset.take().or_else(|| self.lost_lease());
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.time());
@@ -597,6 +608,12 @@ impl Drive<'_> {
             met: self.machine.limit.clone(),
             standing,
         }
+    }
+
+    /// Whether the run has lost its lease, so that its executor has to end.
+    pub(super) fn is_to_stop(&self) -> bool {
+        let preset = self.preset.as_ref();
+        preset.is_some_and(|(request, _)| *request == ControlRequest::Stop)
     }
 
     fn finish(&mut self, heeded: Option<ControlRequest>, report: &mut Reporter<'_>) -> RunEffect {
@@ -638,6 +655,9 @@ impl Drive<'_> {
             cost: self.machine.usage.cost,
             unpriced: self.machine.usage.unpriced,
             interrupted: self.stop.is_set() && ending == Ending::Paused,
+            // What publishes it joins its branch next.
+            keeps_lease: self.keeps_lease
+                || (self.publishing.is_some() && ending == Ending::Completed),
             due: None,
             foreseen: Vec::new(),
         })

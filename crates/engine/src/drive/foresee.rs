@@ -151,6 +151,7 @@ fn forecast(
         cost: usage.cost,
         unpriced: usage.unpriced,
         interrupted,
+        keeps_lease: false,
         due,
         foreseen,
     }

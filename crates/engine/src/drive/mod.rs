@@ -18,6 +18,7 @@ mod parallel;
 mod perform;
 mod program_settings;
 mod prompt;
+mod publish;
 mod recording;
 mod rerun;
 mod run_lease;
@@ -45,6 +46,7 @@ pub use interruption::Interruption;
 pub use later::LaterWork;
 pub use parallel::{ParallelOptions, ParallelTask, TaskStage, run_parallel};
 pub use prompt::prompt;
+pub use publish::catch_up;
 pub use rerun::{RecordedVerification, Rerun, rerun};
 pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
@@ -87,6 +89,8 @@ pub struct RunOptions {
     pub trust: bool,
     /// Whether to start the next executor although a limit of the last one has not passed.
     pub no_wait: bool,
+    /// The remote to which each step is pushed as it is recorded.
+    pub publish: Option<String>,
 }
 
 /// Stops a run from another thread.
@@ -195,6 +199,8 @@ pub struct RunEnd {
     pub unpriced: u32,
     /// Whether Ctrl-C ended it.
     pub interrupted: bool,
+    /// Whether the task stays taken: its branch has to be joined yet, or not all of it is pushed.
+    pub keeps_lease: bool,
     /// The next step; only for a dry run.
     pub due: Option<NextStep>,
     /// The steps that a run would record before that; only for a dry run.

@@ -169,8 +169,9 @@ impl Drive<'_> {
         let files = self.files.clone();
         let run = self.id.clone();
         let looked: Cell<Option<Instant>> = Cell::new(None);
+        let is_lost = Cell::new(false);
         let wants_stop = || {
-            if stop.is_set() {
+            if stop.is_set() || is_lost.get() {
                 return true;
             }
             if looked.get().is_some_and(|at| at.elapsed() < LOOK) {
@@ -199,6 +200,7 @@ impl Drive<'_> {
             }
             Live::Tick(time) => {
                 self.keep_known();
+                is_lost.set(self.is_to_stop());
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 report(&Happened::Tick(Period::from_milliseconds(time)));
             }

@@ -123,6 +123,7 @@ pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option
         cost: last.usage.cost,
         unpriced: last.usage.unpriced,
         interrupted: false,
+        keeps_lease: false,
         due: None,
         foreseen: Vec::new(),
     }))

@@ -2,13 +2,17 @@
 
 use super::{Error, Reader};
 use orch_base::{Code, TaskId};
+use orch_core::config::LeaseStoreKind;
 use orch_core::lease::{Lease, LeaseOwner};
 use orch_files::Directory;
 use orch_fleet::local::LocalStore;
 use orch_fleet::owner::known_owner;
+use orch_fleet::publish::KnownLeases;
+use orch_fleet::seen::{LeaseSeen, SeenLeases};
 use orch_fleet::store::{LeaseStore, StoredLease};
 use orch_view::LeaseView;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A lease that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub struct TaskLease {
     pub lease: Lease,
     /// Whether this work tree has it.
     pub is_own: bool,
+    /// How long ago it was seen in a store on the network; `None` for a lease of this clone.
+    pub ago: Option<Duration>,
 }
 
 impl TaskLease {
@@ -51,12 +57,36 @@ impl<'w> HeldTasks<'w> {
         Some(LocalStore::new(common, &directory))
     }
 
-    /// The same, to write them, too. Returns an error outside git.
-    pub(crate) fn store_to_write(&self) -> Result<LocalStore, Error> {
-        let mode = self.reader.repository_or_refuse()?.layout().shared_mode();
-        let store = self.store();
-        let store = store.map(|store| store.with_mode(mode));
-        store.ok_or_else(|| Error::new(Code::NoRepository, "not a git repository"))
+    /// The same, and what was seen of a store on the network, to write them, too. Returns an error outside git.
+    pub(crate) fn known_to_write(&self) -> Result<KnownLeases, Error> {
+        let layout = self.reader.repository_or_refuse()?.layout();
+        let (Some(copy), Some(seen)) = (self.store(), self.seen()) else {
+            return Err(Error::new(Code::NoRepository, "not a git repository"));
+        };
+        Ok(KnownLeases {
+            copy: copy.with_mode(layout.shared_mode()),
+            seen,
+        })
+    }
+
+    /// What this clone saw last of a store on the network; `None` outside git.
+    fn seen(&self) -> Option<SeenLeases> {
+        let common = self.reader.store.as_ref()?.layout().common_directory();
+        Some(SeenLeases::new(common))
+    }
+
+    /// What was seen of leases on the network that have not ended, and that no work tree of this clone has. Returns an error if
+    /// that cannot be read.
+    fn elsewhere(&self) -> Result<Vec<LeaseSeen>, Error> {
+        let is_shared = self.reader.settings.config.leases.store != LeaseStoreKind::Local;
+        match self.seen().filter(|_| is_shared) {
+            Some(seen) => {
+                let mut all = seen.read()?;
+                all.retain(|one| !one.stored.seen.left().is_zero());
+                Ok(all)
+            }
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The owner of this work tree, if it has ever taken a task. Returns an error if its file is damaged.
@@ -93,8 +123,16 @@ impl<'w> HeldTasks<'w> {
         let Some(mut store) = self.store() else {
             return Ok(None);
         };
-        match store.read(task)? {
-            Some(stored) => self.live(stored, &mut None),
+        let own = match store.read(task)? {
+            Some(stored) => self.live(stored, None, &mut None)?,
+            None => None,
+        };
+        if own.is_some() {
+            return Ok(own);
+        }
+        let mut others = self.elsewhere()?.into_iter();
+        match others.find(|other| other.stored.task == *task) {
+            Some(other) => self.live(other.stored, Some(other.ago), &mut None),
             None => Ok(None),
         }
     }
@@ -118,17 +156,25 @@ impl<'w> HeldTasks<'w> {
         };
         let mut owner = None;
         let mut live = TaskLeases::new();
+        for other in self.elsewhere()? {
+            let task = other.stored.task.clone();
+            let ago = Some(other.ago);
+            let lease = self.live(other.stored, ago, &mut owner)?;
+            live.extend(lease.map(|lease| (task, lease)));
+        }
         for stored in store.list()? {
             let task = stored.task.clone();
-            live.extend(self.live(stored, &mut owner)?.map(|lease| (task, lease)));
+            let lease = self.live(stored, None, &mut owner)?;
+            live.extend(lease.map(|lease| (task, lease)));
         }
         Ok(live)
     }
 
-    /// A lease, if it has not ended; `owner` is that of this work tree, once it is known.
+    /// A lease, if it has not ended, and how long ago it was seen in a store on the network; `owner` is that of this work tree, once it is known.
     fn live(
         &self,
         stored: StoredLease,
+        ago: Option<Duration>,
         owner: &mut Option<Option<LeaseOwner>>,
     ) -> Result<Option<TaskLease>, Error> {
         if stored.seen.left().is_zero() {
@@ -142,6 +188,6 @@ impl<'w> HeldTasks<'w> {
         let is_own = known
             .as_ref()
             .is_some_and(|own| own.token == lease.owner.token);
-        Ok(Some(TaskLease { lease, is_own }))
+        Ok(Some(TaskLease { lease, is_own, ago }))
     }
 }

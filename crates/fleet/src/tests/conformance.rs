@@ -80,7 +80,7 @@ pub(super) fn task(id: &str) -> TaskId {
 }
 
 /// A lease of somebody, for half an hour.
-pub(super) fn lease(name: &str, generation: u64) -> Lease {
+pub(crate) fn lease(name: &str, generation: u64) -> Lease {
     Lease {
         owner: LeaseOwner {
             name: name.to_owned(),

@@ -6,6 +6,7 @@ use crate::copied::CopiedStore;
 use crate::document;
 use crate::git::{GitLeases, PushedStep, StepPush};
 use crate::local::LocalStore;
+use crate::seen::SeenLeases;
 use crate::store::LeaseStore;
 use orch_base::{Code, Digest, TaskId};
 use orch_core::lease::LeaseAge;
@@ -49,6 +50,7 @@ impl Site for WithCopies {
         let copy = LocalStore::new(&git, &git.join("orch/leases"));
         Box::new(CopiedStore::new(
             copy,
+            SeenLeases::new(&git),
             Box::new(move || Ok(Box::new(leases_at(&clone)))),
         ))
     }

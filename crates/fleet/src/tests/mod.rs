@@ -1,6 +1,6 @@
 //! Tests of the stores: one suite over all of them, and what is particular to each.
 
-mod conformance;
+pub(crate) mod conformance;
 mod git_server;
 mod git_store;
 mod local_store;

@@ -23,6 +23,8 @@ pub struct ParallelRequest<'a> {
     pub run: RunOptions,
     /// The arguments of each run, before the command.
     pub arguments: Vec<OsString>,
+    /// The remote on whose tasks several clones work.
+    pub remote: Option<String>,
 }
 
 /// Works on many tasks until none is free, or a signal stops it, and prints how they stand meanwhile and in the end.
@@ -104,6 +106,7 @@ fn options(
         goes_on: request.goes_on,
         run: request.run,
         arguments,
+        remote: request.remote,
     })
 }
 

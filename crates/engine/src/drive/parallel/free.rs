@@ -3,10 +3,13 @@
 //! A task is looked at in its work tree, else on its branch, else on the base branch: never in the work tree of a person.
 
 use super::Parallel;
+use super::remote::Furthest;
 use super::task::TaskStage;
 use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
+use orch_base::TaskId;
+use orch_core::config::BranchMerge;
 use orch_core::decide::Ending;
 use std::time::Instant;
 
@@ -22,19 +25,22 @@ impl Parallel<'_> {
             if !is_meant || self.is_in_work(&task) {
                 continue;
             }
-            let tip = self.store.work_trees().tip(&self.trees.branch(&task.id))?;
+            let log = task.transcript_path();
+            let found = self.furthest(&task.id, Some(log.as_str()))?;
+            let tip = found.map(|found| found.commit);
             if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
                 continue;
             }
-            let place = match tip {
+            let place = match found {
                 None => None,
-                Some(tip) => Some(self.place(&task, &tip.to_string())?),
+                Some(found) if found.is_here => Some(self.place(&task, &found.commit.to_string())?),
+                Some(found) => Some(self.open()?.at(&found.commit.to_string())?),
             };
             let place = place.as_ref().unwrap_or(&here);
             if self.is_driven(&task, place) {
                 continue;
             }
-            if let Some(holder) = holder(&task, place)? {
+            if let Some(holder) = self.holder(&task, place)? {
                 if !self.options.tasks.is_empty() {
                     let index = self.row(&task)?;
                     self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
@@ -47,11 +53,21 @@ impl Parallel<'_> {
                 Ok(Some(TaskChance::Done(phase))) => {
                     if let Some(tip) = tip {
                         self.seen.insert(task.id.clone(), tip);
-                        if !self.store.work_trees().is_contained(tip, base)? {
-                            let index = self.row(&task)?;
-                            self.tasks[index].end(TaskStage::Done, String::new());
-                            self.tasks[index].phase = phase;
-                            self.done.push(index);
+                        let is_joined = self.store.work_trees().is_contained(tip, base)?;
+                        match &self.remote {
+                            Some(remote) if is_joined => {
+                                remote.forget(&self.trees.branch(&task.id))
+                            }
+                            // Its run has nothing to do but to take it.
+                            Some(_) if self.joins() => free.push(task),
+                            Some(_) => {}
+                            None if is_joined => {}
+                            None => {
+                                let index = self.row(&task)?;
+                                self.tasks[index].end(TaskStage::Done, String::new());
+                                self.tasks[index].phase = phase;
+                                self.done.push(index);
+                            }
                         }
                     }
                 }
@@ -75,7 +91,9 @@ impl Parallel<'_> {
         let row = self.tasks.iter().position(|row| row.task == task.id);
         row.is_some_and(|index| {
             let row = &self.tasks[index];
-            let has_failed = row.stage == TaskStage::Failed && !self.seen.contains_key(&row.task);
+            let has_failed = row.stage == TaskStage::Failed
+                && self.remote.is_none()
+                && !self.seen.contains_key(&row.task);
             row.is_active() || has_failed || self.done.contains(&index)
         })
     }
@@ -95,6 +113,46 @@ impl Parallel<'_> {
             }
             None => self.open()?.at(tip),
         }
+    }
+
+    /// Where the branch of a task is furthest; `None` if there is none that goes on from the base branch.
+    pub(super) fn furthest(
+        &self,
+        task: &TaskId,
+        log: Option<&str>,
+    ) -> Result<Option<Furthest>, Error> {
+        let branch = self.trees.branch(task);
+        match &self.remote {
+            Some(remote) => remote.furthest(&branch, log),
+            None => {
+                let tip = self.store.work_trees().tip(&branch)?;
+                Ok(tip.map(|commit| Furthest {
+                    commit,
+                    is_here: true,
+                }))
+            }
+        }
+    }
+
+    /// Whether branches of tasks that are done are joined with the base branch.
+    fn joins(&self) -> bool {
+        let config = self.writer.workspace.reader.settings.config();
+        matches!(
+            config.worktrees.merge,
+            BranchMerge::Merge | BranchMerge::Rebase
+        ) && !config.git.protected.matches(&self.base)
+    }
+
+    /// Who else holds a task that is read in this place.
+    fn holder(&self, task: &TaskRef, place: &Workspace) -> Result<Option<String>, Error> {
+        if self.remote.is_some()
+            && !place.reader.reads_work_dir()
+            && let Some(tree) = self.trees.find(&task.id)?
+        {
+            let environment = self.writer.workspace.environment.elsewhere();
+            return holder(task, &Workspace::open_to_look(&tree.path, environment)?);
+        }
+        holder(task, place)
     }
 
     /// Whether a process runs the task, in its place or in the work tree of the caller.

@@ -11,6 +11,8 @@ use crate::survey::{Caller, Error, Workspace};
 use orch_base::{Digest, TaskId, command};
 use orch_core::config::{BranchMerge, WorkTreeKind};
 use orch_files::io_error;
+use orch_fleet::forward::RemoteBranches;
+use orch_fleet::random;
 use orch_git::{BranchMoved, Joined, PushOutcome, Store, Upstream, WorkTrees};
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,6 +24,8 @@ use std::time::Duration;
 const TRIES: u32 = 5;
 /// The pause while another command of git works where the base branch is checked out.
 const MOMENT: Duration = Duration::from_millis(300);
+/// How often it is tried again where other clones join their branches with the same one.
+const REMOTE_TRIES: u32 = 30;
 /// How often the process that verifies is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -40,6 +44,8 @@ pub(super) struct LandRequest {
     pub verifies: bool,
     /// Whether to start what `orch.toml` names without the trust of a person.
     pub trust: bool,
+    /// The remote whose base branch it is.
+    pub remote: Option<String>,
 }
 
 /// What came of it.
@@ -81,6 +87,11 @@ impl Landing {
         }
     }
 
+    /// The number of the row.
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
     /// Asks it to end.
     pub(super) fn stop(&self) {
         self.stop.stop();
@@ -102,8 +113,13 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         return push(store, request);
     }
     let git = store.work_trees();
-    for _ in 0..TRIES {
-        let (Some(base), Some(tip)) = (git.tip(&request.base)?, git.tip(&request.branch)?) else {
+    let tries = if request.remote.is_some() {
+        REMOTE_TRIES
+    } else {
+        TRIES
+    };
+    for _ in 0..tries {
+        let (Some(base), Some(tip)) = (request.base_tip(store)?, git.tip(&request.branch)?) else {
             return Ok(BranchOutcome::Later("a branch is gone".to_owned()));
         };
         if git.is_contained(tip, base)? {
@@ -137,7 +153,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         if stop.is_set() {
             return Ok(BranchOutcome::Later("stopped before the merge".to_owned()));
         }
-        match git.advance(&request.base, base, commit)? {
+        match request.advance(store, base, commit)? {
             BranchMoved::Moved => {
                 return Ok(BranchOutcome::Joined(format!(
                     "{} is {:.9}",
@@ -145,6 +161,8 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
                     commit.to_string()
                 )));
             }
+            // Others who were overtaken do not try at the same moment.
+            BranchMoved::Overtaken if request.remote.is_some() => sleep(MOMENT + jitter()),
             BranchMoved::Overtaken => {}
             BranchMoved::Locked(_) => sleep(MOMENT),
             BranchMoved::Refused(tree, why) => {
@@ -170,7 +188,49 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
     )))
 }
 
+/// A random part of a second.
+fn jitter() -> Duration {
+    let word = random(1).unwrap_or_default();
+    let byte = u64::from_str_radix(&word, 16).unwrap_or_default();
+    Duration::from_millis(byte * 4)
+}
+
 impl LandRequest {
+    /// Where the base branch is: that of the remote, just fetched, if it is about one.
+    fn base_tip(&self, store: &Store) -> Result<Option<Digest>, Error> {
+        match &self.remote {
+            None => store.work_trees().tip(&self.base),
+            Some(remote) => {
+                let follow = store.follow();
+                follow.fetch(remote, &[&self.base])?;
+                follow.tracked(remote, &self.base)
+            }
+        }
+    }
+
+    /// Moves the base branch forward.
+    fn advance(&self, store: &Store, from: Digest, to: Digest) -> Result<BranchMoved, Error> {
+        let Some(remote) = &self.remote else {
+            return store.work_trees().advance(&self.base, from, to);
+        };
+        let refs = store.remote_refs();
+        let place = refs.place(remote)?;
+        let branches = RemoteBranches::new(refs, &place);
+        let moved = branches.push(&format!("refs/heads/{}", self.base), to)?;
+        Ok(match moved {
+            None => BranchMoved::Moved,
+            Some(_) => BranchMoved::Overtaken,
+        })
+    }
+
+    /// The base branch, as git names it in the work tree of the task.
+    fn base_name(&self) -> String {
+        match &self.remote {
+            Some(remote) => format!("{remote}/{}", self.base),
+            None => self.base.clone(),
+        }
+    }
+
     /// Why the branch cannot be joined with the base branch.
     fn conflict(&self, files: &[String]) -> String {
         let shown: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
@@ -191,7 +251,7 @@ impl LandRequest {
     /// How the base branch is merged in the work tree of the task.
     fn how_to_merge(&self) -> String {
         match self.kind {
-            WorkTreeKind::WorkTree => format!("run `git merge {}`", self.base),
+            WorkTreeKind::WorkTree => format!("run `git merge {}`", self.base_name()),
             WorkTreeKind::Clone => format!("run `git fetch` and `git merge origin/{}`", self.base),
         }
     }
@@ -284,7 +344,11 @@ fn verify_in(path: &Path, request: &LandRequest, stop: &StopFlag) -> Result<Opti
 /// Pushes the branch of a task.
 fn push(store: &Store, request: &LandRequest) -> Result<BranchOutcome, Error> {
     let git = store.work_trees();
-    let Some(remote) = git.remote()? else {
+    let named = match &request.remote {
+        Some(remote) => Some(remote.clone()),
+        None => git.remote()?,
+    };
+    let Some(remote) = named else {
         return Ok(BranchOutcome::Later(
             "there is no remote to push its branch to".to_owned(),
         ));

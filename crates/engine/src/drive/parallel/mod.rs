@@ -6,6 +6,7 @@
 
 mod free;
 mod landing;
+mod remote;
 mod slot;
 mod task;
 
@@ -22,6 +23,7 @@ use orch_base::{Class, Digest, TaskId, command};
 use orch_core::config::{BranchMerge, WorkTreeKind};
 use orch_fleet::worktrees::{TaskTree, TaskTrees};
 use orch_git::Store;
+use remote::{RemoteTasks, passes};
 use slot::TaskSlot;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -54,6 +56,8 @@ pub struct ParallelOptions {
     pub run: RunOptions,
     /// The arguments of each `orch run`, after the task.
     pub arguments: Vec<OsString>,
+    /// The remote on whose tasks several clones work.
+    pub remote: Option<String>,
 }
 
 /// Works on many tasks.
@@ -76,6 +80,10 @@ struct Parallel<'a> {
     /// When tasks are tried again that somebody else held.
     again: BTreeMap<TaskId, Instant>,
     looked: Option<Instant>,
+    /// The tasks of a remote, if they are worked on.
+    remote: Option<RemoteTasks<'a>>,
+    /// When the lease of a task was renewed last whose branch is being joined.
+    kept: Instant,
 }
 
 /// Works on tasks until none is free, or until stopped. `order` says which tasks come first. `report` is told several times a second how each task stands.
@@ -95,7 +103,13 @@ pub fn run_parallel(
     let base = store
         .work_trees()
         .base_branch(config.git.base.as_deref(), config.git.protected.texts())?;
+    let remote = match &options.remote {
+        Some(remote) => Some(RemoteTasks::open(writer, store, remote, &base)?),
+        None => None,
+    };
     let mut parallel = Parallel {
+        remote,
+        kept: Instant::now(),
         writer,
         store,
         trees: TaskTrees::new(store, &config.worktrees),
@@ -141,10 +155,12 @@ impl Parallel<'_> {
                     self.looked = Some(Instant::now());
                 }
             }
+            self.keep_landing();
             report(&self.tasks);
             let is_idle = self.slots.is_empty() && self.landing.is_none();
             let is_over = is_stopping || (self.done.is_empty() && !self.options.goes_on);
             if is_idle && is_over {
+                self.done.iter().for_each(|index| self.give_back(*index));
                 return Ok(());
             }
             sleep(TICK);
@@ -165,6 +181,9 @@ impl Parallel<'_> {
 
     /// Begins tasks that are free, as long as there is room.
     fn fill(&mut self) -> Result<(), Error> {
+        if self.remote.as_mut().is_some_and(|remote| !remote.renew()) {
+            return Ok(());
+        }
         let free = match self.free_tasks() {
             // A later look may find what it needs.
             Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
@@ -177,6 +196,9 @@ impl Parallel<'_> {
             let place = |task: &TaskRef| first.iter().position(|id| *id == task.id);
             // What the order does not name comes last.
             free.sort_by_key(|task| place(task).unwrap_or(usize::MAX));
+            if let Some(remote) = &self.remote {
+                remote.spread(&mut free);
+            }
         }
         for found in free {
             if self.slots.len() >= self.options.most {
@@ -214,7 +236,10 @@ impl Parallel<'_> {
 
     /// Makes the work tree of a task, and starts what prepares it, or its run.
     fn begin(&mut self, index: usize, task: TaskRef) -> Result<(), Error> {
-        let from = self.base_tip()?;
+        let from = match self.furthest(&task.id, None)? {
+            Some(found) => found.commit,
+            None => self.base_tip()?,
+        };
         let claim = self.trees.claim(&task.id)?;
         let is_new = claim.make(from)?;
         let setup = if is_new {
@@ -277,21 +302,30 @@ impl Parallel<'_> {
             row.end(TaskStage::Failed, error.to_string());
             return Ok(());
         }
-        row.take_in_end(code, slot.last_end(self.writer, row));
+        let end = slot.last_end(self.writer, row);
+        let has_begun = end.is_some();
+        row.take_in_end(code, end);
         if row.stage == TaskStage::Failed
             && let Some(holder) = slot.holder(self.writer, row)
         {
             row.end(TaskStage::Held, format!("{holder} holds it"));
         }
-        if row.stage == TaskStage::Done {
+        let stage = row.stage;
+        let task = row.task.clone();
+        if stage == TaskStage::Done {
             self.done.push(slot.index);
         }
-        if row.stage == TaskStage::Held {
-            let task = row.task.clone();
+        self.note_race(slot.index);
+        if stage == TaskStage::Held {
             return self.leave_alone(task);
         }
-        if let Some(tip) = self.store.work_trees().tip(&row.branch)? {
-            self.seen.insert(row.task.clone(), tip);
+        if stage == TaskStage::Failed && !has_begun && self.remote.is_some() {
+            // The store of leases could not be reached, perhaps.
+            self.try_again(slot.index, AGAIN);
+            return Ok(());
+        }
+        if let Some(found) = self.furthest(&task, None)? {
+            self.seen.insert(task, found.commit);
         }
         Ok(())
     }
@@ -301,9 +335,8 @@ impl Parallel<'_> {
         if self.options.goes_on {
             self.again.insert(task, Instant::now() + AGAIN);
         } else {
-            let tip = self.store.work_trees().tip(&self.trees.branch(&task))?;
-            let tip = match tip {
-                Some(tip) => tip,
+            let tip = match self.furthest(&task, None)? {
+                Some(found) => found.commit,
                 None => self.base_tip()?,
             };
             self.seen.insert(task, tip);
@@ -326,6 +359,7 @@ impl Parallel<'_> {
                     TaskStage::Done,
                     format!("its branch waits: {}", command(&words)),
                 );
+                self.give_back(index);
                 return;
             }
             BranchMerge::Merge | BranchMerge::Rebase
@@ -348,6 +382,7 @@ impl Parallel<'_> {
             log: row.log.clone(),
             verifies: !config.verify.is_empty(),
             trust: self.options.run.trust,
+            remote: self.options.remote.clone(),
         };
         self.landing = Some(Landing::begin(request, self.writer));
     }
@@ -362,23 +397,35 @@ impl Parallel<'_> {
         };
         self.landing = None;
         let task = self.tasks[index].task.clone();
-        if let Some(tip) = self.store.work_trees().tip(&self.tasks[index].branch)? {
-            self.seen.insert(task.clone(), tip);
+        if let Some(found) = self.furthest(&task, None)? {
+            self.seen.insert(task, found.commit);
         }
         match landed {
             Ok(BranchOutcome::Joined(why)) => {
                 self.tasks[index].end(TaskStage::Merged, why);
+                self.give_back(index);
                 self.remove_tree(index);
+                self.forget_branch(index);
             }
             Ok(BranchOutcome::Pushed(where_to)) => {
                 self.tasks[index].end(TaskStage::Pushed, where_to);
+                self.give_back(index);
                 self.remove_tree(index);
             }
-            Ok(BranchOutcome::Later(why)) => self.tasks[index].end(TaskStage::Unmerged, why),
             Ok(BranchOutcome::Unfit(why)) => self.send_back(index, &why)?,
-            Err(error) => self.tasks[index].end(TaskStage::Unmerged, error.to_string()),
+            Ok(BranchOutcome::Later(why)) => self.not_joined(index, why, true),
+            Err(error) => self.not_joined(index, error.to_string(), passes(&error)),
         }
         Ok(true)
+    }
+
+    /// The branch of a task could not be joined with the base branch; `passes` says whether that may change by itself.
+    fn not_joined(&mut self, index: usize, why: String, passes: bool) {
+        self.tasks[index].end(TaskStage::Unmerged, why);
+        self.give_back(index);
+        if passes && self.remote.is_some() {
+            self.try_again(index, AGAIN * 2);
+        }
     }
 
     /// Removes the work tree of a task that is done, unless it has to stay.
@@ -407,6 +454,7 @@ impl Parallel<'_> {
         let times = self.sent_back.entry(row.task.clone()).or_default();
         if *times >= MOST_SENT_BACK {
             row.end(TaskStage::Conflict, why.to_owned());
+            self.give_back(index);
             return Ok(());
         }
         *times += 1;
@@ -418,6 +466,7 @@ impl Parallel<'_> {
                 if row.kind == WorkTreeKind::Clone {
                     self.store.work_trees().take_over(&row.tree, &row.branch)?;
                 }
+                self.push_tree(index);
             }
             Err(error) => {
                 let words = [
@@ -429,13 +478,17 @@ impl Parallel<'_> {
                 ];
                 let hint = command(&[words.as_slice(), &["--reason", "WHY"]].concat());
                 row.end(TaskStage::Conflict, format!("{why}; {error}; {hint}"));
+                self.give_back(index);
             }
         }
         Ok(())
     }
 
     fn base_tip(&self) -> Result<Digest, Error> {
-        let tip = self.store.work_trees().tip(&self.base)?;
+        let tip = match &self.remote {
+            Some(remote) => remote.base_tip()?,
+            None => self.store.work_trees().tip(&self.base)?,
+        };
         tip.ok_or_else(Error::moved)
     }
 }

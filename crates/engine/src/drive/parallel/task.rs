@@ -3,6 +3,7 @@
 use crate::drive::RunEnd;
 use orch_base::{TaskId, Timestamp, words};
 use orch_core::config::WorkTreeKind;
+use orch_core::decide::Ending;
 use orch_fleet::worktrees::TaskTree;
 use std::path::PathBuf;
 
@@ -99,8 +100,11 @@ impl ParallelTask {
 
     /// Takes in how its run has ended: by the exit code of `orch run`, and by the record of the run if it has one.
     pub(super) fn take_in_end(&mut self, code: i32, end: Option<RunEnd>) {
+        let is_stopped = |end: &RunEnd| end.ending == Ending::Stopped;
         let stage = match code {
             0 => TaskStage::Done,
+            // Another has taken it over.
+            5 if end.as_ref().is_some_and(is_stopped) => TaskStage::Held,
             3 => TaskStage::Waiting,
             4 => TaskStage::Held,
             130 | 143 => TaskStage::Stopped,
