@@ -25,6 +25,7 @@ mod longer;
 mod many;
 mod mcp;
 mod overview;
+mod queue;
 mod run;
 mod scale;
 mod serve;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    let parts: [(&str, Part); 19] = [
+    let parts: [(&str, Part); 20] = [
         ("start", start::start),
         ("instructions", instructions::instructions),
         ("suggest", suggest),
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         ("idle", idle),
         ("check", check),
         ("leases", leases::leases),
+        ("queue", queue::queue),
         ("lock", lock::lock),
         ("audit", audit::audit),
         ("overview", overview::overview),

@@ -144,7 +144,7 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch runs --json", "for a program"),
             ],
             [
-                ("orch work", "work on free tasks until told to stop"),
+                ("orch work --queue", "woken by the queue for free tasks"),
                 (
                     "orch work --max 4 --phases plan",
                     "on four at once, only plans",

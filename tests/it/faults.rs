@@ -138,7 +138,7 @@ fn a_kill_while_the_index_is_locked_blocks_nobody_for_long() {
         world.orch(&["watch", "--once"]).succeeds();
         assert_eq!(world.phase(&task), "plan_review", "round {round}");
         assert_eq!(world.dirty(), "", "round {round}");
-        if left_behind == 4 {
+        if left_behind == 8 {
             break;
         }
     }

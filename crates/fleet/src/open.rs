@@ -2,6 +2,11 @@
 
 use crate::git::GitLeases;
 use crate::local::LocalStore;
+#[cfg(feature = "nats")]
+use crate::nats::leases::NatsLeases;
+#[cfg(feature = "nats")]
+use crate::queue::QueuePlace;
+use crate::spent::SpentStore;
 use crate::store::LeaseStore;
 use orch_base::{Code, Error};
 use orch_core::config::{LeaseSettings, LeaseStoreKind};
@@ -41,17 +46,50 @@ pub fn open_remote(repository: &Store, remote: &str) -> Result<GitLeases, Error>
     GitLeases::open(own, remote)
 }
 
+/// Opens the store of what runs have used, if the leases are where all machines see it; `None` if not. Whether it may be used is
+/// the caller's question. Returns an error as [`open_store`] does.
+pub fn open_spent(
+    settings: &LeaseSettings,
+    secret: Option<String>,
+) -> Result<Option<Box<dyn SpentStore>>, Error> {
+    match settings.store {
+        LeaseStoreKind::Local | LeaseStoreKind::Git => Ok(None),
+        LeaseStoreKind::Nats => bucket(settings, secret),
+    }
+}
+
+#[cfg(feature = "nats")]
+fn bucket(
+    settings: &LeaseSettings,
+    secret: Option<String>,
+) -> Result<Option<Box<dyn SpentStore>>, Error> {
+    let place = place(settings, secret);
+    Ok(Some(Box::new(NatsLeases::open(&place)?)))
+}
+
+#[cfg(not(feature = "nats"))]
+fn bucket(
+    _settings: &LeaseSettings,
+    _secret: Option<String>,
+) -> Result<Option<Box<dyn SpentStore>>, Error> {
+    Err(without_nats())
+}
+
+#[cfg(feature = "nats")]
+fn place(settings: &LeaseSettings, secret: Option<String>) -> QueuePlace {
+    QueuePlace {
+        url: settings.url.clone().unwrap_or_default(),
+        bucket: settings.bucket.clone().unwrap_or_default(),
+        secret,
+    }
+}
+
 #[cfg(feature = "nats")]
 fn open_bucket(
     settings: &LeaseSettings,
     secret: Option<String>,
 ) -> Result<Box<dyn LeaseStore>, Error> {
-    use crate::nats::{NatsPlace, leases::NatsLeases};
-    let place = NatsPlace {
-        url: settings.url.clone().unwrap_or_default(),
-        bucket: settings.bucket.clone().unwrap_or_default(),
-        secret,
-    };
+    let place = place(settings, secret);
     Ok(Box::new(NatsLeases::open(&place)?))
 }
 
@@ -60,7 +98,13 @@ fn open_bucket(
     _settings: &LeaseSettings,
     _secret: Option<String>,
 ) -> Result<Box<dyn LeaseStore>, Error> {
+    Err(without_nats())
+}
+
+/// The error of a program that was built without NATS.
+#[cfg(not(feature = "nats"))]
+pub(crate) fn without_nats() -> Error {
     let hint = "install an orch with it, or choose another store under `[leases]` in orch.toml";
     let message = "this orch is built without the feature `nats`";
-    Err(Error::new(Code::LeaseStore, message).with_hint(hint))
+    Error::new(Code::LeaseStore, message).with_hint(hint)
 }

@@ -4,7 +4,7 @@ use super::Objects;
 use super::error::GitFault;
 use super::git_processes::end_with_descendants;
 use orch_base::{Code, Digest, Error};
-use orch_files::unnamed_file;
+use orch_files::{FileLock, unnamed_file};
 use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::Path;
@@ -148,13 +148,38 @@ impl GitProgram<'_> {
         directory: &Path,
         arguments: &[&str],
     ) -> Result<GitAnswer, GitFault> {
+        GitAnswer::of(self.elsewhere(directory, arguments), arguments)
+    }
+
+    fn elsewhere(&self, directory: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(arguments);
         ignore_other_index(&mut command);
         command.current_dir(directory);
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_OPTIONAL_LOCKS"] {
             command.env_remove(name);
         }
-        GitAnswer::of(command, arguments)
+        command
+    }
+
+    /// As [`Self::git_in`], under a lock, which git holds until it ends, also if this process is killed.
+    pub(super) fn git_in_under(
+        &self,
+        lock: &FileLock,
+        directory: &Path,
+        arguments: &[&str],
+    ) -> Result<GitAnswer, GitFault> {
+        let name = subcommand(arguments);
+        let held = lock.try_clone();
+        let held = held.map_err(|error| failed(name, error.to_string()))?;
+        let mut command = self.elsewhere(directory, arguments);
+        // As its stdin, which it does not read, git inherits the lock.
+        command
+            .stdin(held)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let output = command.output();
+        let output = output.map_err(|error| failed(name, error.to_string()))?;
+        Ok(GitAnswer::read(name, output))
     }
 
     /// Starts `git` in the work tree with a pipe to its stdin.
@@ -201,13 +226,17 @@ impl GitAnswer {
         let mut process = spawn(command, arguments)?;
         drop(process.stdin.take());
         let output = ended(process).map_err(|error| failed(name, error.to_string()))?;
+        Ok(Self::read(name, output))
+    }
+
+    fn read(name: &str, output: Output) -> Self {
         tracing::debug!(command = name, exit = output.status.code(), "git exited");
-        Ok(Self {
+        Self {
             command: name.to_owned(),
             is_good: output.status.success(),
             stdout: output.stdout,
             message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        })
+        }
     }
 
     /// What it printed.

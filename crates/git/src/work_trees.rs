@@ -6,8 +6,10 @@
 use super::git::{GitAnswer, GitProgram};
 use super::git_processes::processes_in;
 use super::history::History;
+use super::lock_wait::{LockWait, PATIENCE};
 use super::references::Refs;
 use orch_base::{Code, Digest, Error, Hint};
+use orch_files::{Directory, FileLock, io_error};
 use std::path::{Path, PathBuf};
 
 /// A work tree of a repository, as git lists it.
@@ -62,6 +64,9 @@ const OPERATIONS: [(&str, &str); 5] = [
     ("rebase-merge", "a rebase"),
     ("rebase-apply", "a rebase"),
 ];
+
+/// The file of the lock under which branches move that are checked out.
+const MOVES: &str = "moves.lock";
 
 /// The settings of a repository that a clone needs to commit as it does.
 const IDENTITY: [&str; 7] = [
@@ -385,6 +390,10 @@ impl WorkTrees<'_> {
                 Err(said.fault().into())
             };
         };
+        // Two merges into one work tree would mix their files: git takes its lock for each part of one.
+        let Some(lock) = self.lock_moves()? else {
+            return Ok(BranchMoved::Locked(tree.path.clone()));
+        };
         match self.uncommitted(&tree.path, true)? {
             Uncommitted::Nothing => {}
             Uncommitted::Files(file) => {
@@ -395,9 +404,8 @@ impl WorkTrees<'_> {
             }
         }
         let to = to.to_string();
-        let said = self
-            .git
-            .git_in(&tree.path, &["merge", "--quiet", "--ff-only", &to])?;
+        let words = ["merge", "--quiet", "--ff-only", &to];
+        let said = self.git.git_in_under(&lock, &tree.path, &words)?;
         if said.is_good {
             Ok(BranchMoved::Moved)
         } else if self.tip(branch)? != Some(from) {
@@ -409,6 +417,27 @@ impl WorkTrees<'_> {
             }
             let why: Vec<&str> = said.message.split_whitespace().collect();
             Ok(BranchMoved::Refused(place, why.join(" ")))
+        }
+    }
+}
+
+impl WorkTrees<'_> {
+    /// Takes the lock under which branches move that are checked out; `None` if others hold it for too long.
+    fn lock_moves(&self) -> Result<Option<FileLock>, Error> {
+        let common = self.git.objects.repo.commondir();
+        let directory = common.join("orch");
+        let path = directory.join(MOVES);
+        let fail = |source| io_error(&path, source);
+        let made = Directory::make(common, &directory).map_err(fail)?;
+        let mut wait = LockWait::at_most(PATIENCE);
+        loop {
+            let file = made.touch(MOVES).map_err(fail)?;
+            if let Some(lock) = FileLock::try_new(file).map_err(fail)? {
+                return Ok(Some(lock));
+            }
+            if !wait.again() {
+                return Ok(None);
+            }
         }
     }
 }

@@ -181,6 +181,7 @@ fn side_by_side(
             .collect(),
         phases: &[],
         goes_on: false,
+        queue: None,
         run: RunOptions {
             mode: args.auto.then_some(Mode::Auto),
             max_turns: args.max_turns,

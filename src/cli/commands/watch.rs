@@ -3,7 +3,9 @@
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use orch_base::{Code, Timestamp};
-use orch_engine::drive::{WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchVerifier, Watching};
+use orch_engine::drive::{
+    WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchPublisher, WatchVerifier, Watching,
+};
 use orch_engine::gather::happenings;
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::survey::Workspace;
@@ -71,6 +73,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         let report = reported(context, ui);
         WatchVerifier::new(context.start.clone(), context.caller.clone(), report)
     });
+    let mut publisher = WatchPublisher::default();
     let watch = WatchLoop::new(workspace, context.caller.clone(), args.mode(), args.poll)?;
     let handle = watch.handle();
     context.interrupts.instead(move || handle.stop());
@@ -78,6 +81,9 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         give_word(&mut notifier, workspace, &effect, context, ui);
         if let Some(verifier) = &mut verifier {
             verifier.hear(workspace, &effect);
+        }
+        if !args.dry_run {
+            publisher.hear(&context.writer(workspace), &effect);
         }
         print(workspace, effect, context, ui)
     })?;
@@ -100,6 +106,7 @@ fn once(
 ) -> Result<ExitCode, Failure> {
     context.show_looks(&workspace, None, ui);
     let mut notifier = notifier(args, context, ui);
+    let mut publisher = WatchPublisher::default();
     let mut watching = Watching::new(workspace, context.caller.clone(), args.mode());
     let mut code = ExitCode::Fine;
     let mut part = Some(watching.begin(vec![WatchEvent::Start]));
@@ -119,6 +126,9 @@ fn once(
                 (_, code) => code,
             };
             give_word(&mut notifier, watching.workspace(), &effect, context, ui);
+            if !args.dry_run {
+                publisher.hear(&context.writer(watching.workspace()), &effect);
+            }
             print(watching.workspace(), effect, context, ui)?;
         }
         part = watching.go_on();

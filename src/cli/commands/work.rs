@@ -2,6 +2,7 @@
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::run::parallel::{self, ParallelRequest};
+use orch_core::config::QueueAddress;
 use orch_core::decide::Mode;
 use orch_engine::drive::RunOptions;
 use std::ffi::OsString;
@@ -17,6 +18,9 @@ use std::ffi::OsString;
 /// lease. A branch that is done is joined with the base branch of the remote. Whoever loses the lease of a task stops working on
 /// it, and pushes nothing more.
 ///
+/// With `--queue`, it is woken for a task as soon as somebody could go on with it, by `orch watch` or `orch serve` of any clone
+/// or by another worker, and looks at all tasks only every few minutes. While nothing is to be done, that costs nothing.
+///
 /// Ctrl-C or SIGTERM ends all runs, each as `orch run` ends: the executor is ended and the state kept, and whoever works next
 /// goes on. A second one ends everything at once. Exits with 0 then.
 #[derive(Debug, Args)]
@@ -27,6 +31,10 @@ pub struct WorkArgs {
     /// Work on the tasks of this remote, beside the workers of other clones.
     #[arg(long, value_name = "REMOTE")]
     remote: Option<String>,
+    /// Wait for wake-ups of the queue in NATS: `nats://HOST:PORT/BUCKET`, or the one beside the leases under [leases] in
+    /// orch.toml.
+    #[arg(long, value_name = "URL", num_args = 0..=1, value_parser = QueueAddress::parse)]
+    queue: Option<Option<QueueAddress>>,
     /// Begin only tasks in these phases.
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     phases: Vec<String>,
@@ -65,6 +73,7 @@ pub fn run(args: &WorkArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         tasks: Vec::new(),
         phases: &args.phases,
         goes_on: true,
+        queue: args.queue.clone(),
         run: RunOptions {
             mode: Some(Mode::Auto),
             max_turns: args.max_turns,

@@ -192,20 +192,6 @@ pub fn choices() -> impl FnMut(usize) -> usize {
     }
 }
 
-/// One of so many parts of a table, or all of it if every fault is to be injected: the rows, and their places.
-pub fn one_of<'t, T, F: FnMut(usize) -> usize>(
-    parts: usize,
-    table: &'t [T],
-    below: &mut F,
-) -> impl Iterator<Item = (usize, &'t T)> + use<'t, T, F> {
-    let (first, step) = if is_whole() {
-        (0, 1)
-    } else {
-        (below(parts), parts)
-    };
-    table.iter().enumerate().skip(first).step_by(step)
-}
-
 /// Prints a line of the table.
 pub fn told(line: &str) {
     let _ = std::io::stdout().write_all(format!("{line}\n").as_bytes());

@@ -89,7 +89,7 @@ fn a_write_that_is_cut_leaves_the_old_state_or_the_new_one() {
     let (mut below, mut wrong, mut runs) = (choices(), Vec::new(), 0);
     let orders: Vec<&Order> = match is_whole() {
         true => ORDERS.iter().collect(),
-        false => (0..3).map(|_| &ORDERS[below(ORDERS.len())]).collect(),
+        false => (0..6).map(|_| &ORDERS[below(ORDERS.len())]).collect(),
     };
     for order in orders {
         let trial = Trial::of(order);

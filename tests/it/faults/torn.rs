@@ -1,7 +1,6 @@
 //! Objects that a power failure tore, wherever they are named: no command reads one for ever, takes it for absent, or
 //! does a part of its work on it.
 
-use super::inject::{choices, one_of};
 use super::{PLAN, planned};
 use crate::harness::{Ended, World, copy, program};
 use std::fs::{self, Permissions};
@@ -141,10 +140,9 @@ fn id_of_branch(world: &World) -> String {
 fn a_torn_object_is_told_by_name_and_nothing_is_half_done() {
     let template = staged();
     let mut wrong = Vec::new();
-    let mut below = choices();
     for (name, told) in &OBJECTS {
         let id = id_of(&template, name);
-        for (nth, arguments) in one_of(2, &COMMANDS, &mut below) {
+        for (nth, arguments) in COMMANDS.iter().enumerate() {
             let world = copy(&template);
             // A part of a file has its first line, and is what libgit2 waits for.
             tear(

@@ -85,6 +85,30 @@ impl LeaseSettings {
     }
 }
 
+/// Where a queue is, as a command line names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueAddress {
+    /// The servers, with commas between them.
+    pub url: String,
+    /// The bucket, if it is named.
+    pub bucket: Option<String>,
+}
+
+impl QueueAddress {
+    /// Parses `nats://HOST:PORT` with `/BUCKET` or without; several servers have commas between them. Returns what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let start = text.rfind("://").map_or(0, |at| at + 3);
+        let (url, named) = match text[start..].find('/') {
+            Some(at) => (&text[..start + at], Some(&text[start + at + 1..])),
+            None => (text, None),
+        };
+        Ok(Self {
+            url: servers(url)?,
+            bucket: named.map(bucket).transpose()?,
+        })
+    }
+}
+
 /// The shortest lease: a holder has to be able to renew it.
 const SHORTEST: Period = Period::from_seconds(10);
 /// The longest lease: the task of a dead holder waits for so long.
@@ -184,7 +208,43 @@ fn bucket(text: &str) -> Result<String, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::QueueAddress;
     use crate::config::{FILE, parse};
+
+    #[test]
+    fn a_queue_is_named_by_its_servers_and_its_bucket() {
+        for (text, expected) in [
+            ("nats://a:4222", Ok(("nats://a:4222", None))),
+            (
+                "nats://a:1, tls://b/shop",
+                Ok(("nats://a:1,tls://b", Some("shop"))),
+            ),
+            (
+                "nats://a/",
+                Err("the name of a bucket has letters, digits, `-` and `_`"),
+            ),
+            (
+                "nats://a/x/y",
+                Err("the name of a bucket has letters, digits, `-` and `_`"),
+            ),
+            (
+                "nats://ann:secret@a",
+                Err("it must not contain a name or a password: name a variable with `secret`"),
+            ),
+            (
+                "a:4222",
+                Err("`a:4222` does not begin with `nats://` or `tls://`"),
+            ),
+            ("", Err("`` does not begin with `nats://` or `tls://`")),
+        ] {
+            let found = QueueAddress::parse(text);
+            let found = match &found {
+                Ok(found) => Ok((found.url.as_str(), found.bucket.as_deref())),
+                Err(why) => Err(why.as_str()),
+            };
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 
     #[test]
     fn stores_need_what_they_cannot_do_without() {

@@ -20,7 +20,7 @@ mod webhook;
 mod worktrees;
 
 pub use executors::{ExecutorConfig, Executors};
-pub use leases::{LeaseSettings, LeaseStoreKind};
+pub use leases::{LeaseSettings, LeaseStoreKind, QueueAddress};
 pub use loosened::loosened;
 pub use notices::{NotifyAction, NotifyConfig};
 pub use orch_base::Patterns;

@@ -7,9 +7,9 @@
 use super::advance::{Advance, Steps};
 use super::authority::{Authority, OrderedStep};
 use super::orders::{first_applied, usable_state};
-use crate::survey::{Error, HeldTasks, NetworkStore, Reader, Sight, TaskRef};
-use orch_base::{Code, Hint};
-use orch_core::config::LeaseStoreKind;
+use crate::survey::{Caller, Error, HeldTasks, NetworkStore, Reader, Sight, TaskRef};
+use orch_base::{Code, Hint, TaskId};
+use orch_core::config::{LeaseSettings, LeaseStoreKind};
 use orch_core::decide::{
     self, Detail, DetailStep, Holder, Kind, Recorded, Settled, Stamp, State, Step, WHY,
 };
@@ -224,10 +224,7 @@ impl<'w> Holding<'w> {
         let caller = self.authority.caller;
         network.require_trust(self.reader, caller)?;
         let settings = &self.reader.settings.config.leases;
-        let secret = match &settings.secret {
-            Some(name) => Some(caller.variables.get(name).ok_or_else(|| unset(name))?),
-            None => None,
-        };
+        let secret = secret_of(settings, caller)?;
         let repository = self.reader.repository_or_refuse()?;
         open_store(settings, StoreContext { repository, secret })
     }
@@ -262,6 +259,18 @@ impl<'w> Holding<'w> {
         let network = network.ok_or_else(|| unshared(remote))?;
         network.require_trust(self.reader, self.authority.caller)?;
         Ok(network)
+    }
+
+    /// Looks at the lease of a task in a store on the network, or at all, so that this clone knows of others. Returns an error
+    /// if nobody has trusted the store, or it cannot be reached.
+    pub(crate) fn see(&self, task: Option<&TaskId>) -> Result<(), Error> {
+        if NetworkStore::of(&self.reader.settings.config.leases).is_none() {
+            return Ok(());
+        }
+        match task {
+            Some(task) => self.store()?.read(task).map(drop),
+            None => self.store()?.list().map(drop),
+        }
     }
 
     /// What a lease of this work tree says.
@@ -481,6 +490,20 @@ fn unshared(remote: &str) -> Error {
     );
     let hint = Hint::from(hint).command(&["orch", "trust"]);
     Error::new(Code::LeasesUnshared, message).with_hint(hint)
+}
+
+/// What the variable contains that the settings name for the servers of leases. Returns an error if it is not set.
+pub(crate) fn secret_of(
+    settings: &LeaseSettings,
+    caller: &Caller,
+) -> Result<Option<String>, Error> {
+    match &settings.secret {
+        Some(name) => match caller.variables.get(name) {
+            Some(secret) => Ok(Some(secret)),
+            None => Err(unset(name)),
+        },
+        None => Ok(None),
+    }
 }
 
 /// The error about a variable that a store of leases needs.

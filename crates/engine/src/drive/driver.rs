@@ -3,6 +3,7 @@
 use super::complete::{FileSets, incomplete_now};
 use super::publish::Publishing;
 use super::run_lease::{RunLease, take_for_run};
+use super::spent::SpentCount;
 use super::trust::{refuse_untrusted, remember};
 use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
@@ -63,6 +64,8 @@ pub(super) struct Drive<'a> {
     pub(super) publishing: Option<Publishing<'a>>,
     /// Whether the lease outlives the run, because not all is published.
     pub(super) keeps_lease: bool,
+    /// What the run has used on all machines.
+    pub(super) spent: SpentCount,
     /// When the record was last written.
     saved: Instant,
     /// The bytes of the record of the run as this process wrote it last while an executor works.
@@ -226,7 +229,10 @@ pub(super) fn take_up(
         run: &run.id,
         resumed: was_interrupted,
     });
-    let mut machine = RunMachine::new(run.mode, budget, run.usage, work);
+    let mut usage = run.usage;
+    let mut spent = SpentCount::default();
+    spent.begin(writer, &sight.task.id, &mut usage);
+    let mut machine = RunMachine::new(run.mode, budget, usage, work);
     machine.limit = run.met;
     let drive = Drive {
         writer,
@@ -252,6 +258,7 @@ pub(super) fn take_up(
         lease,
         publishing,
         keeps_lease: false,
+        spent,
         saved: Instant::now(),
         written: None,
         was_overwritten: false,
@@ -621,6 +628,7 @@ impl Drive<'_> {
             tracing::info!(request = request.as_str(), "control request applied");
         }
         self.machine.usage.time = self.machine.usage.time.max(self.time());
+        self.count_spent();
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
             Ok(control) => {
@@ -628,6 +636,21 @@ impl Drive<'_> {
                 self.step(RunEvent::Finished(request), report)
             }
             Err(error) => self.block(RunEffect::Finish(heeded), error, report),
+        }
+    }
+
+    /// Counts what the run has used for whatever machine continues it, and no more if none does.
+    fn count_spent(&mut self) {
+        let is_over = self
+            .machine
+            .over
+            .as_ref()
+            .is_some_and(|(ending, _)| !ending.goes_on());
+        let task = &self.task.id;
+        if is_over {
+            self.spent.end(self.writer, task);
+        } else {
+            self.spent.count(self.writer, task, &mut self.machine.usage);
         }
     }
 

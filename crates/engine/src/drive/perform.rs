@@ -36,6 +36,8 @@ impl Drive<'_> {
             return not_started("there is no work to do".to_owned());
         };
         let name = self.work_name().unwrap_or_default();
+        self.spent
+            .count(self.writer, &self.task.id, &mut self.machine.usage);
         let saving = self.begin_save();
         let executor = self.executor(&sight, &work, &name);
         let guard = self.guard_turn();

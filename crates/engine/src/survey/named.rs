@@ -70,6 +70,12 @@ impl Finder<'_> {
         }
     }
 
+    /// The task with this id, if there is one. Returns an error if the source cannot be read.
+    pub(crate) fn task_of_id(&self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
+        self.reader
+            .snapshot(|snapshot| snapshot.search().task_named(id))
+    }
+
     /// The task with this id, or containing this path.
     fn task_exactly(&self, name: &str) -> Result<Option<TaskRef>, Error> {
         let trimmed = name.trim_end_matches('/');

@@ -6,7 +6,7 @@
 use super::other_glimpse::{KnownOthers, OtherGlimpse, SeesOthers};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Finder, Look, TaskRef};
-use orch_base::{RepoPath, TaskId};
+use orch_base::TaskId;
 use orch_core::decide::{
     DoneOnBase, GraphTask, OtherTask, OtherTasks, Recorded, RelationGraph, Relations,
 };
@@ -160,7 +160,7 @@ impl<'s> OtherReader<'s> {
     fn all_parts(&self) -> Result<Vec<Arc<OtherGlimpse>>, Error> {
         let mut parts = Vec::new();
         for task in self.snapshot.search().tasks()? {
-            if !self.may_have_parent(&task.state_path())? {
+            if !self.may_say(&task, b"\"parent\"")? {
                 continue;
             }
             let found = self.glimpse(&task)?;
@@ -171,16 +171,38 @@ impl<'s> OtherReader<'s> {
         Ok(parts)
     }
 
-    /// Whether the text of a state speaks of a parent.
-    fn may_have_parent(&self, state: &RepoPath) -> Result<bool, Error> {
+    /// Whether the text of the state of a task contains some words.
+    fn may_say(&self, task: &TaskRef, words: &[u8]) -> Result<bool, Error> {
         let content = self
             .snapshot
             .source
-            .read(state, self.snapshot.setting.config.limit_bytes)?;
+            .read(&task.state_path(), self.snapshot.setting.config.limit_bytes)?;
         Ok(match content {
-            Content::Bytes(bytes) => bytes.windows(8).any(|word| word == b"\"parent\""),
+            Content::Bytes(bytes) => bytes.windows(words.len()).any(|part| part == words),
             _ => false,
         })
+    }
+
+    /// The tasks that may go on because of another: those that wait for it, and the one that it is part of.
+    fn concerned_by(&self, task: &TaskRef) -> Result<Vec<TaskId>, Error> {
+        let parent = self.glimpse(task)?.node.relations.parent;
+        let mut concerned = Vec::from_iter(parent);
+        let name = Value::from(task.id.as_str()).to_string();
+        for other in self.snapshot.search().tasks()? {
+            if !self.may_say(&other, name.as_bytes())? {
+                continue;
+            }
+            if self
+                .glimpse(&other)?
+                .node
+                .relations
+                .after
+                .contains(&task.id)
+            {
+                concerned.push(other.id);
+            }
+        }
+        Ok(concerned)
     }
 
     /// What others see of a task. Returns an error if the machine fails to read it.
@@ -355,6 +377,12 @@ impl Finder<'_> {
             reader.snapshot_at(head, |snapshot| OtherReader::of(snapshot).glimpse(task))
         });
         glimpses.into_iter().collect()
+    }
+
+    /// The tasks that may go on because of another. Returns an error if one cannot be read.
+    pub(crate) fn concerned_by(&self, task: &TaskRef) -> Result<Vec<TaskId>, Error> {
+        self.reader
+            .snapshot(|snapshot| OtherReader::of(snapshot).concerned_by(task))
     }
 
     /// What decisions about a task see of others if it has these relations. Returns an error if one cannot be read.

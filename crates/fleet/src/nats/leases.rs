@@ -10,6 +10,7 @@
 
 use super::{Connection, NatsPlace, Patience, fault};
 use crate::document::{self, DocumentPlace};
+use crate::spent::{self, SpentBudget, SpentStore};
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use async_nats::HeaderMap;
 use async_nats::datetime::{DateTime, parse_rfc3339};
@@ -27,6 +28,8 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::timeout;
 
+/// The first part of the keys of what runs have used.
+const SPENT: &str = "spent";
 /// The header that says what happened to a key, and what it says of one that was removed.
 const OPERATION: &str = "KV-Operation";
 const REMOVED: &str = "DEL";
@@ -213,7 +216,8 @@ impl NatsLeases {
         let prefix = self.subject("");
         let config = OrderedConfig {
             deliver_subject: self.connection.context.client().new_inbox(),
-            filter_subject: format!("{prefix}>"),
+            // Other documents have names of two parts.
+            filter_subject: format!("{prefix}*"),
             deliver_policy: DeliverPolicy::LastPerSubject,
             ..OrderedConfig::default()
         };
@@ -407,6 +411,49 @@ impl LeaseStore for NatsLeases {
                 }
                 if !patience.again().await {
                     return Err(self.fault("others are writing the same lease"));
+                }
+            }
+        })
+    }
+}
+
+impl SpentStore for NatsLeases {
+    fn change(
+        &mut self,
+        task: &TaskId,
+        change: &mut dyn FnMut(Option<SpentBudget>) -> Option<SpentBudget>,
+    ) -> Result<Option<SpentBudget>, Error> {
+        let key = format!("{SPENT}.{}", document::key(task));
+        self.connection.runtime.block_on(async {
+            let mut patience = Patience::new();
+            loop {
+                let there = self.value(&key).await?;
+                let there = there.filter(|there| !there.is_removed);
+                let known = there
+                    .as_ref()
+                    .and_then(|there| spent::read(task, &there.bytes));
+                let new = change(known);
+                if new == known && (new.is_some() || there.is_none()) {
+                    return Ok(new);
+                }
+                let bytes = match new {
+                    Some(new) => Some(spent::written(task, new)?),
+                    None => None,
+                };
+                let expected = there.map(|there| Revision {
+                    number: there.revision,
+                    made: self.made.clone(),
+                });
+                let write = KeyWrite {
+                    key: &key,
+                    expected,
+                    bytes,
+                };
+                if let WriteOutcome::Done(_) = self.write(&write).await? {
+                    return Ok(new);
+                }
+                if !patience.again().await {
+                    return Err(self.fault("others are writing the same budget"));
                 }
             }
         })

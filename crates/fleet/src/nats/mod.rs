@@ -6,22 +6,29 @@
 //! The traits of this crate are blocking, so each store drives its connection in a small runtime of its own.
 
 pub mod leases;
+pub(crate) mod listener;
 pub mod wake_ups;
 
+pub use crate::queue::QueuePlace as NatsPlace;
 use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
 use async_nats::jetstream::stream::{Config, Stream};
 use async_nats::jetstream::{self, Context, ErrorCode};
-use async_nats::{Client, ConnectOptions};
+use async_nats::{Client, ConnectOptions, Event};
 use orch_base::{Code, Error};
 use std::fmt::Display;
+use std::future::ready;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 /// The oldest server whose promises were tried.
 const OLDEST: [u32; 3] = [2, 10, 25];
 /// For how long a server may take to answer once.
 const ANSWER: Duration = Duration::from_secs(2);
+/// How often a server that says nothing is asked whether it is there.
+const ALIVE: Duration = Duration::from_secs(20);
 /// For how long it is asked again, as while a cluster elects a leader.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often a server has to say that there is no stream before one is made: while a leader is elected, others may say so.
@@ -31,22 +38,13 @@ const REPLICAS: usize = 3;
 /// What a server answers that belongs to no cluster, and so cannot keep several copies.
 const ALONE: ErrorCode = ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED;
 
-/// Where leases and wake-ups are.
-#[derive(Clone, PartialEq, Eq)]
-pub struct NatsPlace {
-    /// The servers: `nats://HOST:PORT`, several with commas between them.
-    pub url: String,
-    /// The name of the bucket, one for each repository.
-    pub bucket: String,
-    /// `USER:PASSWORD`, or a token, if the servers ask for it.
-    pub secret: Option<String>,
-}
-
 /// A connection that is driven while something is asked.
 struct Connection {
     runtime: Runtime,
     context: Context,
     bucket: String,
+    /// Is told when the server was lost, also if it was found again.
+    lost: Arc<Notify>,
 }
 
 /// Asks again, less and less often, until it has taken too long.
@@ -87,8 +85,17 @@ impl Connection {
             .enable_all()
             .build()
             .map_err(|error| fault(&place.bucket, error))?;
+        let lost = Arc::new(Notify::new());
+        let told = Arc::clone(&lost);
         let options = ConnectOptions::new()
             .name("orch")
+            .ping_interval(ALIVE)
+            .event_callback(move |event| {
+                if event == Event::Disconnected {
+                    told.notify_one();
+                }
+                ready(())
+            })
             .connection_timeout(ANSWER * 2)
             .request_timeout(Some(ANSWER));
         let options = match place
@@ -122,6 +129,7 @@ impl Connection {
             runtime,
             context,
             bucket: place.bucket.clone(),
+            lost,
         })
     }
 

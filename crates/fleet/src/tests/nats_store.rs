@@ -6,10 +6,13 @@ use crate::document;
 use crate::nats::NatsPlace;
 use crate::nats::leases::NatsLeases;
 use crate::nats::wake_ups::WakeUps;
+use crate::queue::{Queue, QueueNews};
+use crate::spent::{SpentBudget, SpentStore};
 use crate::store::{LeaseStore, LeaseVersion, Swapped};
 use orch_base::{Code, TaskId};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -167,6 +170,101 @@ fn each_wake_up_goes_to_one_worker_and_those_of_a_dead_one_to_others() {
     });
     let names: BTreeSet<&TaskId> = taken.iter().collect();
     assert_eq!((taken.len(), names.len()), (40, 40));
+}
+
+/// What a queue tells.
+fn heard(news: &Receiver<QueueNews>) -> Option<QueueNews> {
+    news.recv_timeout(Duration::from_secs(15)).ok()
+}
+
+fn listener(place: &NatsPlace) -> (Queue, Receiver<QueueNews>) {
+    let (send, news) = channel();
+    let ear = Box::new(move |one| drop(send.send(one)));
+    (Queue::begin(place.clone(), ear).expect("begun"), news)
+}
+
+#[test]
+fn a_worker_is_woken_as_often_as_it_asks_and_finds_its_server_again() {
+    let Some(program) = program() else { return };
+    let mut servers = Servers::start(&program, 1);
+    let place = NatsPlace {
+        url: servers.url(),
+        bucket: "woken".to_owned(),
+        secret: None,
+    };
+    let [a, b, c] = ["a", "b", "c"].map(task);
+    let (ann, anns) = listener(&place);
+    let (bob, bobs) = listener(&place);
+    ann.listen();
+    [&a, &b].into_iter().for_each(|task| bob.publish(task));
+    assert_eq!(heard(&anns), Some(QueueNews::Woken(a.clone())));
+    // The next is fetched when it is asked for, by whoever asks.
+    bob.listen();
+    assert_eq!(heard(&bobs), Some(QueueNews::Woken(b.clone())));
+    assert!(anns.try_recv().is_err());
+    ann.know(&a);
+    bob.give_back(&b);
+    ann.listen();
+    assert_eq!(heard(&anns), Some(QueueNews::Woken(b.clone())));
+    // One whose worker ends without a word goes to others, too.
+    drop((ann, anns));
+    servers.nodes[0].kill();
+    bob.listen();
+    let Some(QueueNews::Gone(error)) = heard(&bobs) else {
+        panic!("it is told that the server is gone");
+    };
+    assert_eq!(error.code(), Code::LeaseStore, "{error}");
+    bob.publish(&c);
+    servers.nodes[0].start(&program);
+    assert_eq!(heard(&bobs), Some(QueueNews::Back), "it is told once");
+    let mut woken = BTreeSet::new();
+    for _ in 0..2 {
+        let Some(QueueNews::Woken(task)) = heard(&bobs) else {
+            panic!("what waited is published: {woken:?}");
+        };
+        bob.know(&task);
+        bob.listen();
+        woken.insert(task);
+    }
+    assert_eq!(woken, BTreeSet::from([b, c]));
+}
+
+#[test]
+fn what_runs_use_is_counted_once_whoever_counts_at_the_same_time() {
+    let Some(program) = program() else { return };
+    let servers = Servers::start(&program, 1);
+    let bucket = Bucket {
+        servers: &servers,
+        name: "spent",
+    };
+    let a = task("a");
+    let add = |store: &mut NatsLeases| {
+        let added = store.change(&a, &mut |known| {
+            let known = known.unwrap_or_default();
+            Some(SpentBudget {
+                turns: known.turns + 1,
+                cost: known.cost + 0.5,
+                ..known
+            })
+        });
+        added.expect("reached").expect("kept")
+    };
+    scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| {
+                let mut store = bucket.leases();
+                for _ in 0..10 {
+                    add(&mut store);
+                }
+            });
+        }
+    });
+    let mut store = bucket.leases();
+    let all = add(&mut store);
+    assert_eq!((all.turns, all.cost), (41, 20.5));
+    assert_eq!(store.list().expect("read"), Vec::new(), "it is no lease");
+    assert_eq!(store.change(&a, &mut |_| None), Ok(None));
+    assert_eq!(add(&mut store).turns, 1, "the next run has a new budget");
 }
 
 #[test]

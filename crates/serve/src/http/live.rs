@@ -2,7 +2,9 @@
 
 use super::events::Events;
 use orch_engine::apply::Writer;
-use orch_engine::drive::{self, WatchEffect, WatchHandle, WatchLoop, WatchMode, WatchVerifier};
+use orch_engine::drive::{
+    self, WatchEffect, WatchHandle, WatchLoop, WatchMode, WatchPublisher, WatchVerifier,
+};
 use orch_engine::gather::{happenings, run_line};
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::survey::{Caller, Error, Workspace};
@@ -56,11 +58,13 @@ impl LiveWatch {
                 WatchMode::DryRun | WatchMode::Look => None,
             };
             let mut notifier = Notifier::new(false, report);
+            let mut publisher = WatchPublisher::default();
             let mut hear = |workspace: &Workspace, effect: WatchEffect| -> Result<(), Error> {
                 // A server has no terminal whose bell someone hears.
                 notifier.hear(&Writer::new(workspace, &caller), &effect);
                 if let Some(verifier) = &mut verifier {
                     verifier.hear(workspace, &effect);
+                    publisher.hear(&Writer::new(workspace, &caller), &effect);
                 }
                 if matches!(effect, WatchEffect::Ready) {
                     events.begin();

@@ -2,7 +2,10 @@
 
 use super::super::prelude::{Context, ExitCode, Failure, Ui};
 use orch_base::{Error, TaskId};
-use orch_engine::drive::{ParallelOptions, RunOptions, StopFlag, run_parallel};
+use orch_core::config::QueueAddress;
+use orch_engine::drive::{
+    ParallelNews, ParallelOptions, QueueNews, RunOptions, StopFlag, run_parallel,
+};
 use orch_engine::gather::{free, named, parallel_line};
 use orch_engine::survey::Workspace;
 use orch_view::{ParallelForm, ParallelLine, ParallelReport, parallel_picture};
@@ -20,6 +23,8 @@ pub struct ParallelRequest<'a> {
     pub tasks: Vec<&'a str>,
     pub phases: &'a [String],
     pub goes_on: bool,
+    /// Whether to be woken by a queue, and at which address.
+    pub queue: Option<Option<QueueAddress>>,
     pub run: RunOptions,
     /// The arguments of each run, before the command.
     pub arguments: Vec<OsString>,
@@ -46,12 +51,21 @@ pub fn run(
     let reader = workspace.reader();
     let mut shown = ParallelDisplay::new(context, ui);
     let order = || free_order(workspace);
-    let ended = run_parallel(&writer, &options, &order, &stop, &mut |tasks| {
-        let lines: Vec<ParallelLine> = tasks
-            .iter()
-            .map(|task| parallel_line(reader, task))
-            .collect();
-        shown.show(&lines);
+    let ended = run_parallel(&writer, &options, &order, &stop, &mut |news| match news {
+        ParallelNews::Tasks(tasks) => {
+            let lines: Vec<ParallelLine> = tasks
+                .iter()
+                .map(|task| parallel_line(reader, task))
+                .collect();
+            shown.show(&lines);
+        }
+        ParallelNews::Queue(QueueNews::Gone(error)) => {
+            ui.problem(&format!(
+                "{error}; it is tried again until it can be reached"
+            ));
+        }
+        ParallelNews::Queue(QueueNews::Back) => ui.status("the queue can be reached"),
+        ParallelNews::Queue(QueueNews::Woken(_)) => {}
     });
     ui.passed();
     context.interrupts.at_once();
@@ -104,6 +118,7 @@ fn options(
         tasks,
         phases: request.phases.to_vec(),
         goes_on: request.goes_on,
+        queue: request.queue,
         run: request.run,
         arguments,
         remote: request.remote,

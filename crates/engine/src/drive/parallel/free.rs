@@ -8,9 +8,9 @@ use super::task::TaskStage;
 use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
-use orch_base::TaskId;
+use orch_base::{Digest, TaskId};
 use orch_core::config::BranchMerge;
-use orch_core::decide::Ending;
+use orch_core::decide::{DutyKind, Ending, duty};
 use std::time::Instant;
 
 impl Parallel<'_> {
@@ -21,64 +21,79 @@ impl Parallel<'_> {
         let here = self.open()?.at(&base.to_string())?;
         let mut free = Vec::new();
         for task in here.finder().tasks()? {
-            let is_meant = self.options.tasks.is_empty() || self.options.tasks.contains(&task.id);
-            if !is_meant || self.is_in_work(&task) {
-                continue;
-            }
-            let log = task.transcript_path();
-            let found = self.furthest(&task.id, Some(log.as_str()))?;
-            let tip = found.map(|found| found.commit);
-            if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
-                continue;
-            }
-            let place = match found {
-                None => None,
-                Some(found) if found.is_here => Some(self.place(&task, &found.commit.to_string())?),
-                Some(found) => Some(self.open()?.at(&found.commit.to_string())?),
-            };
-            let place = place.as_ref().unwrap_or(&here);
-            if self.is_driven(&task, place) {
-                continue;
-            }
-            if let Some(holder) = self.holder(&task, place)? {
-                if !self.options.tasks.is_empty() {
-                    let index = self.row(&task)?;
-                    self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
-                }
-                continue;
-            }
-            match self.end_of(&task, place) {
-                Ok(None) => {}
-                Ok(Some(TaskChance::Free)) => free.push(task),
-                Ok(Some(TaskChance::Done(phase))) => {
-                    if let Some(tip) = tip {
-                        self.seen.insert(task.id.clone(), tip);
-                        let is_joined = self.store.work_trees().is_contained(tip, base)?;
-                        match &self.remote {
-                            Some(remote) if is_joined => {
-                                remote.forget(&self.trees.branch(&task.id))
-                            }
-                            // Its run has nothing to do but to take it.
-                            Some(_) if self.joins() => free.push(task),
-                            Some(_) => {}
-                            None if is_joined => {}
-                            None => {
-                                let index = self.row(&task)?;
-                                self.tasks[index].end(TaskStage::Done, String::new());
-                                self.tasks[index].phase = phase;
-                                self.done.push(index);
-                            }
-                        }
-                    }
-                }
-                Err(error) => {
-                    let index = self.row(&task)?;
-                    self.tasks[index].end(TaskStage::Failed, error.to_string());
-                    self.seen.insert(task.id.clone(), tip.unwrap_or(base));
-                }
+            if self.is_free(&task, base, &here)? {
+                free.push(task);
             }
         }
         Ok(free)
+    }
+
+    /// The task with this id, if it is as [`Self::free_tasks`] says.
+    pub(super) fn free_task(&mut self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
+        let base = self.base_tip()?;
+        let here = self.open()?.at(&base.to_string())?;
+        match here.finder().task_of_id(id)? {
+            Some(task) if self.is_free(&task, base, &here)? => Ok(Some(task)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether an agent can go on with a task on which nothing works. `here` has the files of the base branch.
+    fn is_free(&mut self, task: &TaskRef, base: Digest, here: &Workspace) -> Result<bool, Error> {
+        let is_meant = self.options.tasks.is_empty() || self.options.tasks.contains(&task.id);
+        if !is_meant || self.is_in_work(task) {
+            return Ok(false);
+        }
+        let log = task.transcript_path();
+        let found = self.furthest(&task.id, Some(log.as_str()))?;
+        let tip = found.map(|found| found.commit);
+        if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
+            return Ok(false);
+        }
+        let place = match found {
+            None => None,
+            Some(found) if found.is_here => Some(self.place(task, &found.commit.to_string())?),
+            Some(found) => Some(self.open()?.at(&found.commit.to_string())?),
+        };
+        let place = place.as_ref().unwrap_or(here);
+        if self.is_driven(task, place) {
+            return Ok(false);
+        }
+        if let Some(holder) = self.holder(task, place)? {
+            if !self.options.tasks.is_empty() {
+                let index = self.row(task)?;
+                self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
+            }
+            return Ok(false);
+        }
+        match (self.end_of(task, place), tip) {
+            (Ok(Some(TaskChance::Free)), _) => Ok(true),
+            (Ok(Some(TaskChance::Done(phase))), Some(tip)) => {
+                self.seen.insert(task.id.clone(), tip);
+                if self.store.work_trees().is_contained(tip, base)? {
+                    if let Some(remote) = &self.remote {
+                        remote.forget(&self.trees.branch(&task.id));
+                    }
+                    return Ok(false);
+                }
+                if self.remote.is_some() {
+                    // Its run has nothing to do but to take it.
+                    return Ok(self.joins());
+                }
+                let index = self.row(task)?;
+                self.tasks[index].end(TaskStage::Done, String::new());
+                self.tasks[index].phase = phase;
+                self.done.push(index);
+                Ok(false)
+            }
+            (Ok(_), _) => Ok(false),
+            (Err(error), tip) => {
+                let index = self.row(task)?;
+                self.tasks[index].end(TaskStage::Failed, error.to_string());
+                self.seen.insert(task.id.clone(), tip.unwrap_or(base));
+                Ok(false)
+            }
+        }
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -93,13 +108,14 @@ impl Parallel<'_> {
             let row = &self.tasks[index];
             let has_failed = row.stage == TaskStage::Failed
                 && self.remote.is_none()
+                && again.is_none()
                 && !self.seen.contains_key(&row.task);
             row.is_active() || has_failed || self.done.contains(&index)
         })
     }
 
     /// The repository once more, to be read elsewhere.
-    fn open(&self) -> Result<Workspace, Error> {
+    pub(super) fn open(&self) -> Result<Workspace, Error> {
         let workspace = self.writer.workspace;
         Workspace::open_to_look(workspace.reader.root(), workspace.environment.clone())
     }
@@ -177,13 +193,17 @@ impl Parallel<'_> {
         }
         let writer = Writer::new(place, self.writer.caller);
         let end = foresee_run(&writer, task, &self.options.run)?;
-        Ok(if end.goes_on() {
+        let is_done = duty(sight.workflow(), &sight.decision, None).kind == DutyKind::Done;
+        let ends_well = end.ending == Ending::Completed;
+        // The steps that lead to the end have to be recorded, even if no executor has to work for them.
+        let is_work = end.goes_on() || (ends_well && !is_done);
+        Ok(if is_work {
             if is_left_out {
                 None
             } else {
                 Some(TaskChance::Free)
             }
-        } else if end.ending == Ending::Completed {
+        } else if ends_well {
             Some(TaskChance::Done(phase))
         } else {
             None

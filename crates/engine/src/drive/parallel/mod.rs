@@ -9,6 +9,7 @@ mod landing;
 mod remote;
 mod slot;
 mod task;
+mod wake;
 
 pub use task::{ParallelTask, TaskStage};
 
@@ -20,7 +21,8 @@ use crate::drive::RunOptions;
 use crate::survey::{Error, TaskRef};
 use landing::{BranchOutcome, LandRequest, Landing};
 use orch_base::{Class, Digest, TaskId, command};
-use orch_core::config::{BranchMerge, WorkTreeKind};
+use orch_core::config::{BranchMerge, QueueAddress, WorkTreeKind};
+use orch_fleet::queue::QueueNews;
 use orch_fleet::worktrees::{TaskTree, TaskTrees};
 use orch_git::Store;
 use remote::{RemoteTasks, passes};
@@ -29,6 +31,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use wake::Wakes;
 
 /// How often processes are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -36,6 +39,9 @@ const TICK: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(3);
 /// After how long a task is tried again that somebody else held.
 const AGAIN: Duration = Duration::from_secs(15);
+/// The exit codes of a run that could not be, because something on the machine or the network has failed, and of one that
+/// was killed.
+const FAULTS: [i32; 2] = [70, 137];
 /// How long runs may take to end, if this process cannot go on.
 const WIND_UP: Duration = Duration::from_secs(30);
 /// How often a task is sent back because its branch does not fit the base branch, by one process.
@@ -52,6 +58,8 @@ pub struct ParallelOptions {
     pub phases: Vec<String>,
     /// Whether to wait for tasks that become free later, until stopped.
     pub goes_on: bool,
+    /// Whether to be woken by a queue, and at which address it is; none stands for that beside the leases.
+    pub queue: Option<Option<QueueAddress>>,
     /// What each run is like.
     pub run: RunOptions,
     /// The arguments of each `orch run`, after the task.
@@ -84,6 +92,17 @@ struct Parallel<'a> {
     remote: Option<RemoteTasks<'a>>,
     /// When the lease of a task was renewed last whose branch is being joined.
     kept: Instant,
+    wakes: Option<Wakes>,
+    is_stopping: bool,
+}
+
+/// What is told while tasks are worked on.
+#[derive(Debug, Clone, Copy)]
+pub enum ParallelNews<'n> {
+    /// How each task stands.
+    Tasks(&'n [ParallelTask]),
+    /// That the queue cannot be reached, or can be again.
+    Queue(&'n QueueNews),
 }
 
 /// Works on tasks until none is free, or until stopped. `order` says which tasks come first. `report` is told several times a second how each task stands.
@@ -94,7 +113,7 @@ pub fn run_parallel(
     options: &ParallelOptions,
     order: &dyn Fn() -> Result<Vec<TaskId>, Error>,
     stop: &StopFlag,
-    report: &mut dyn FnMut(&[ParallelTask]),
+    report: &mut dyn FnMut(ParallelNews<'_>),
 ) -> Result<Vec<ParallelTask>, Error> {
     let reader = &writer.workspace.reader;
     let store = reader.repository_or_refuse()?;
@@ -124,6 +143,11 @@ pub fn run_parallel(
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),
         looked: None,
+        wakes: match &options.queue {
+            Some(named) => Some(Wakes::begin(writer, named.as_ref())?),
+            None => None,
+        },
+        is_stopping: false,
     };
     let gone = parallel.go(stop, report);
     if gone.is_err() {
@@ -137,33 +161,28 @@ impl Parallel<'_> {
     fn go(
         &mut self,
         stop: &StopFlag,
-        report: &mut dyn FnMut(&[ParallelTask]),
+        report: &mut dyn FnMut(ParallelNews<'_>),
     ) -> Result<(), Error> {
-        let mut is_stopping = false;
         loop {
             let has_changed = self.look_after_slots()? | self.look_after_landing()?;
-            if stop.is_set() && !is_stopping {
-                is_stopping = true;
+            if stop.is_set() && !self.is_stopping {
+                self.is_stopping = true;
                 self.slots.iter().for_each(TaskSlot::interrupt);
                 self.landing.iter().for_each(Landing::stop);
             }
-            if !is_stopping {
+            if !self.is_stopping {
                 self.land_next();
-                let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
-                if self.slots.len() < self.options.most && (has_changed || is_due) {
-                    self.fill()?;
-                    self.looked = Some(Instant::now());
-                }
+                self.look_for_work(has_changed)?;
             }
             self.keep_landing();
-            report(&self.tasks);
+            report(ParallelNews::Tasks(&self.tasks));
             let is_idle = self.slots.is_empty() && self.landing.is_none();
-            let is_over = is_stopping || (self.done.is_empty() && !self.options.goes_on);
+            let is_over = self.is_stopping || (self.done.is_empty() && !self.options.goes_on);
             if is_idle && is_over {
                 self.done.iter().for_each(|index| self.give_back(*index));
                 return Ok(());
             }
-            sleep(TICK);
+            self.rest(is_idle, report);
         }
     }
 
@@ -200,23 +219,30 @@ impl Parallel<'_> {
                 remote.spread(&mut free);
             }
         }
-        for found in free {
+        for (at, found) in free.iter().enumerate() {
             if self.slots.len() >= self.options.most {
+                self.publish_rest(&free[at..]);
                 break;
             }
-            let index = self.row(&found)?;
-            let task = found.id.clone();
-            let Err(error) = self.begin(index, found) else {
-                continue;
-            };
-            if error.class() == Class::Busy {
-                self.tasks[index].end(TaskStage::Held, error.to_string());
-                self.leave_alone(task)?;
-            } else {
-                self.tasks[index].end(TaskStage::Failed, error.to_string());
-            }
+            self.try_to_begin(found.clone())?;
         }
         Ok(())
+    }
+
+    /// Begins a task, or notes why it cannot be begun. Returns whether it was begun.
+    fn try_to_begin(&mut self, found: TaskRef) -> Result<bool, Error> {
+        let index = self.row(&found)?;
+        let task = found.id.clone();
+        let Err(error) = self.begin(index, found) else {
+            return Ok(true);
+        };
+        if error.class() == Class::Busy {
+            self.tasks[index].end(TaskStage::Held, error.to_string());
+            self.leave_alone(task)?;
+        } else {
+            self.tasks[index].end(TaskStage::Failed, error.to_string());
+        }
+        Ok(false)
     }
 
     /// The row of a task, which is new if it has none.
@@ -288,6 +314,7 @@ impl Parallel<'_> {
             let slot = self.slots.remove(at);
             if let Some(code) = code {
                 self.ended(&slot, code)?;
+                self.publish_due(slot.index);
             }
         }
         Ok(has_ended)
@@ -312,6 +339,11 @@ impl Parallel<'_> {
         }
         let stage = row.stage;
         let task = row.task.clone();
+        if FAULTS.contains(&code) && self.options.goes_on {
+            // The next try may reach what this one could not. It begins with what is left of the budget.
+            self.try_again(slot.index, AGAIN);
+            return Ok(());
+        }
         if stage == TaskStage::Done {
             self.done.push(slot.index);
         }
@@ -416,6 +448,7 @@ impl Parallel<'_> {
             Ok(BranchOutcome::Later(why)) => self.not_joined(index, why, true),
             Err(error) => self.not_joined(index, error.to_string(), passes(&error)),
         }
+        self.publish_due(index);
         Ok(true)
     }
 

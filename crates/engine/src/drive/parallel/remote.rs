@@ -81,10 +81,17 @@ impl<'a> RemoteTasks<'a> {
 
     /// Fetches the remote if it is time. Returns whether it could be reached the last time.
     pub(super) fn renew(&mut self) -> bool {
-        if self
-            .fetched
-            .is_some_and(|fetched| fetched.elapsed() < self.every)
-        {
+        self.renew_after(self.every)
+    }
+
+    /// Fetches the remote because something has changed there, unless that was done a moment ago. Returns as
+    /// [`Self::renew`] does.
+    pub(super) fn renew_now(&mut self) -> bool {
+        self.renew_after(SHORTEST)
+    }
+
+    fn renew_after(&mut self, time: Duration) -> bool {
+        if self.fetched.is_some_and(|fetched| fetched.elapsed() < time) {
             return true;
         }
         match self.ask() {

@@ -5,7 +5,7 @@ use super::task::{ParallelTask, TaskStage};
 use crate::apply::Writer;
 use crate::drive::{RunEnd, last_end};
 use crate::run::SideProcess;
-use crate::survey::{Error, TaskRef, Workspace};
+use crate::survey::{Error, HeldTasks, TaskLease, TaskRef, Workspace};
 use orch_base::{Code, command};
 use orch_files::io_error;
 use orch_fleet::worktrees::TreeClaim;
@@ -162,10 +162,21 @@ impl<'a> TaskSlot<'a> {
         }
     }
 
+    /// The lease of the task, as its work tree sees it; `None` if nobody has one, or that cannot be read.
+    pub(super) fn lease(&self, writer: &Writer<'_>, row: &ParallelTask) -> Option<TaskLease> {
+        let environment = writer.workspace.environment.elsewhere();
+        let workspace = Workspace::open_to_look(&row.tree, environment).ok()?;
+        HeldTasks::of(&workspace.reader)
+            .lease_of(&self.task.id)
+            .ok()?
+    }
+
     /// Who else holds the task; `None` if nobody does, or that cannot be read.
     pub(super) fn holder(&self, writer: &Writer<'_>, row: &ParallelTask) -> Option<String> {
         let environment = writer.workspace.environment.elsewhere();
         let workspace = Workspace::open_to_look(&row.tree, environment).ok()?;
+        let there = Writer::new(&workspace, writer.caller);
+        there.holding_of_tree().see(Some(&self.task.id)).ok()?;
         holder(&self.task, &workspace).ok()?
     }
 

@@ -1,0 +1,297 @@
+//! Which task to look at now, because the queue says so, and word to others of what became due.
+//!
+//! With a queue, a worker looks at all tasks only at long intervals: it is woken for one task, looks at that one alone, and
+//! answers the wake-up when it knows whether it has the task. Who has a task is said by its lease, never by the wake-up.
+
+use super::slot::TaskSlot;
+use super::task::TaskStage;
+use super::{LOOK, Parallel, ParallelNews, TICK};
+use crate::apply::Writer;
+use crate::drive::wake_ups::queue_place;
+use crate::survey::{Error, TaskRef};
+use orch_base::{Class, TaskId};
+use orch_core::config::{LeaseStoreKind, QueueAddress};
+use orch_fleet::queue::{Queue, QueueNews};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often it is looked at all tasks at the least, while the queue can be reached.
+const LONGEST_LOOK: Duration = Duration::from_secs(300);
+/// How often a process looks whether it is to stop, while nothing else happens.
+const IDLE: Duration = Duration::from_millis(500);
+/// How many tasks that this process has no room for are published after a look at all.
+const MOST_PUBLISHED: usize = 200;
+
+/// The queue as a worker sees it.
+pub(super) struct Wakes {
+    queue: Queue,
+    news: Receiver<QueueNews>,
+    /// The tasks that it was woken for, and has not looked at.
+    woken: VecDeque<TaskId>,
+    /// The tasks of which it is not known whether they can be had.
+    open: BTreeSet<TaskId>,
+    /// Whether the next wake-up was asked for.
+    has_asked: bool,
+    is_gone: bool,
+    /// What is still to be told.
+    told: VecDeque<QueueNews>,
+}
+
+/// What came of a wake-up.
+enum Heeded {
+    /// The task was begun; it is not known yet whether this process has it.
+    Begun,
+    /// There is nothing to do for this process.
+    NotFree,
+    /// It is not known yet, or there is no room.
+    Later,
+}
+
+impl Wakes {
+    /// Begins to reach the queue at this address, or beside the leases. Returns an error if nothing says where it is, or it may
+    /// not be used.
+    pub(super) fn begin(writer: &Writer<'_>, named: Option<&QueueAddress>) -> Result<Self, Error> {
+        let place = queue_place(writer, named)?;
+        let (send, news) = channel();
+        // Nobody listens any more when the worker has ended.
+        let ear = Box::new(move |one| drop(send.send(one)));
+        Ok(Self {
+            queue: Queue::begin(place, ear)?,
+            news,
+            woken: VecDeque::new(),
+            open: BTreeSet::new(),
+            has_asked: false,
+            is_gone: false,
+            told: VecDeque::new(),
+        })
+    }
+
+    /// Waits for news, at most so long.
+    fn wait(&mut self, time: Duration) {
+        let first = self.news.recv_timeout(time).ok();
+        let rest: Vec<QueueNews> = self.news.try_iter().collect();
+        for news in first.into_iter().chain(rest) {
+            match &news {
+                QueueNews::Woken(task) => {
+                    self.has_asked = false;
+                    self.open.insert(task.clone());
+                    self.woken.push_back(task.clone());
+                }
+                QueueNews::Gone(_) => {
+                    self.is_gone = true;
+                    self.told.push_back(news);
+                }
+                QueueNews::Back => {
+                    self.is_gone = false;
+                    self.told.push_back(news);
+                }
+            }
+        }
+    }
+
+    /// Asks for the next wake-up, if that has not been done.
+    fn ask(&mut self) {
+        if !self.has_asked {
+            self.has_asked = true;
+            self.queue.listen();
+        }
+    }
+
+    fn know(&mut self, task: &TaskId) {
+        if self.open.remove(task) {
+            self.queue.know(task);
+        }
+    }
+
+    fn give_back(&mut self, task: &TaskId) {
+        if self.open.remove(task) {
+            self.queue.give_back(task);
+        }
+    }
+}
+
+/// What could not be taken is for others.
+impl Drop for Wakes {
+    fn drop(&mut self) {
+        for task in std::mem::take(&mut self.open) {
+            self.queue.give_back(&task);
+        }
+    }
+}
+
+impl Parallel<'_> {
+    /// Begins tasks that are free, if there is room and a reason to look. `has_changed` says that something has ended here.
+    pub(super) fn look_for_work(&mut self, has_changed: bool) -> Result<(), Error> {
+        if self.is_cut_off() {
+            return Ok(());
+        }
+        let is_due = self
+            .looked
+            .is_none_or(|looked| looked.elapsed() >= self.interval());
+        // With a queue, what has ended here wakes whoever can go on.
+        let is_due = is_due || (has_changed && self.wakes.is_none());
+        if is_due && self.slots.len() < self.options.most {
+            if self.remote.is_none() && self.wakes.is_some() {
+                self.see_leases(None);
+            }
+            self.fill()?;
+            self.looked = Some(Instant::now());
+        }
+        self.heed_wake_ups()
+    }
+
+    /// How often it is looked at all tasks: often enough that a lease which nobody renews is seen to end in time.
+    fn interval(&self) -> Duration {
+        if self.wakes.is_none() {
+            return LOOK;
+        }
+        let length = self.writer.workspace.reader.settings.config().leases.length;
+        let length = Duration::from_millis(length.milliseconds());
+        (length / 10).clamp(LOOK / 3, LONGEST_LOOK)
+    }
+
+    /// Whether nothing can be taken, because the servers of the leases cannot be reached.
+    fn is_cut_off(&self) -> bool {
+        let settings = &self.writer.workspace.reader.settings.config().leases;
+        let is_gone = self.wakes.as_ref().is_some_and(|wakes| wakes.is_gone);
+        is_gone && settings.store == LeaseStoreKind::Nats
+    }
+
+    /// Looks at the tasks that this process was woken for, and asks for the next wake-up if there is room.
+    fn heed_wake_ups(&mut self) -> Result<(), Error> {
+        while let Some(task) = self
+            .wakes
+            .as_mut()
+            .and_then(|wakes| wakes.woken.pop_front())
+        {
+            let heeded = if self.slots.len() < self.options.most {
+                self.heed(&task)?
+            } else {
+                Heeded::Later
+            };
+            if let Some(wakes) = &mut self.wakes {
+                match heeded {
+                    Heeded::Begun => {}
+                    Heeded::NotFree => wakes.know(&task),
+                    Heeded::Later => wakes.give_back(&task),
+                }
+            }
+        }
+        self.answer_wake_ups();
+        if self.slots.len() < self.options.most
+            && let Some(wakes) = &mut self.wakes
+        {
+            wakes.ask();
+        }
+        Ok(())
+    }
+
+    /// Begins a task if it is free.
+    fn heed(&mut self, id: &TaskId) -> Result<Heeded, Error> {
+        if let Some(remote) = &mut self.remote {
+            if !remote.renew_now() {
+                return Ok(Heeded::Later);
+            }
+        } else {
+            self.see_leases(Some(id));
+        }
+        let found = match self.free_task(id) {
+            Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => {
+                return Ok(Heeded::Later);
+            }
+            found => found?,
+        };
+        let is_begun = match found {
+            Some(task) => self.try_to_begin(task)?,
+            None => false,
+        };
+        Ok(if is_begun {
+            Heeded::Begun
+        } else {
+            Heeded::NotFree
+        })
+    }
+
+    /// Looks at who holds a task, or all, in a store that clones share. Without an answer, the run will be refused.
+    fn see_leases(&self, task: Option<&TaskId>) {
+        if let Err(error) = self.writer.holding_of_tree().see(task) {
+            tracing::warn!(error = error.logged(), "nothing is known of other clones");
+        }
+    }
+
+    /// Removes the wake-ups of tasks of which it is known by now whether this process has them.
+    fn answer_wake_ups(&mut self) {
+        let Some(wakes) = &mut self.wakes else {
+            return;
+        };
+        for task in wakes.open.clone() {
+            let mut slots = self.slots.iter();
+            let slot = slots.find(|slot| self.tasks[slot.index].task == task);
+            let is_known = slot.is_none_or(|slot| {
+                let row = &self.tasks[slot.index];
+                row.stage == TaskStage::Running && slot.has_lease(self.writer, row)
+            });
+            if is_known {
+                wakes.know(&task);
+            }
+        }
+    }
+
+    /// Publishes what somebody could go on with, now that a task has come to the end of what this process does for it.
+    pub(super) fn publish_due(&self, index: usize) {
+        let Some(wakes) = &self.wakes else {
+            return;
+        };
+        let row = &self.tasks[index];
+        match row.stage {
+            TaskStage::SentBack => wakes.queue.publish(&row.task),
+            TaskStage::Stopped if self.is_stopping => wakes.queue.publish(&row.task),
+            TaskStage::Merged => match self.concerned_by(&row.task) {
+                Ok(tasks) => tasks.iter().for_each(|task| wakes.queue.publish(task)),
+                Err(error) => {
+                    tracing::warn!(error = error.logged(), "nobody gets word of what is due");
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// The tasks that may go on because of another one, as the base branch has them.
+    fn concerned_by(&self, id: &TaskId) -> Result<Vec<TaskId>, Error> {
+        let base = self.open()?.at(&self.base_tip()?.to_string())?;
+        let finder = base.finder();
+        match finder.task_of_id(id)? {
+            Some(task) => finder.concerned_by(&task),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Publishes tasks that this process found free and has no room for.
+    pub(super) fn publish_rest(&self, free: &[TaskRef]) {
+        if let Some(wakes) = &self.wakes {
+            let published = free.iter().take(MOST_PUBLISHED);
+            published.for_each(|task| wakes.queue.publish(&task.id));
+        }
+    }
+
+    /// Waits a moment, or until the queue tells something. Passes on what has to be told of the queue itself.
+    pub(super) fn rest(&mut self, is_idle: bool, report: &mut dyn FnMut(ParallelNews<'_>)) {
+        let Some(wakes) = &mut self.wakes else {
+            sleep(TICK);
+            return;
+        };
+        wakes.wait(if is_idle { IDLE } else { TICK });
+        for news in wakes.told.drain(..) {
+            report(ParallelNews::Queue(&news));
+        }
+    }
+}
+
+impl TaskSlot<'_> {
+    /// Whether the work tree of the task holds it.
+    fn has_lease(&self, writer: &Writer<'_>, row: &super::ParallelTask) -> bool {
+        self.lease(writer, row).is_some_and(|lease| lease.is_own)
+    }
+}
