@@ -6,8 +6,6 @@ use orch_base::{Error, TaskId};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How many orders wait for the thread at most.
-pub(crate) const MOST_WAITING: usize = 1024;
 /// For how long the end of a queue waits until what was ordered is done.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -38,19 +36,19 @@ pub type QueueEar = Box<dyn Fn(QueueNews) + Send>;
 
 /// What the thread is to do.
 #[derive(Debug)]
-pub(crate) enum QueueOrder {
+pub enum QueueOrder {
     /// To fetch the next wake-up.
     Listen,
     /// To remove the wake-up of a task.
     Know(TaskId),
-    /// To leave the wake-up of a task to others.
-    GiveBack(TaskId),
+    /// To leave the wake-up of a task to whoever asks after this time.
+    GiveBack(TaskId, Duration),
     /// To say that somebody could go on with a task.
     Publish(TaskId),
 }
 
 /// Hands an order to the thread; `false` if too many wait.
-pub(crate) type OrderSink = Box<dyn Fn(QueueOrder) -> bool + Send + Sync>;
+pub type OrderSink = Box<dyn Fn(QueueOrder) -> bool + Send + Sync>;
 
 /// A queue that is published to, and perhaps listened to. When it is dropped, what was ordered is still done, if that does
 /// not take long.
@@ -82,9 +80,9 @@ impl Queue {
         self.order(QueueOrder::Know(task.clone()));
     }
 
-    /// Leaves the wake-up of a task to others.
-    pub fn give_back(&self, task: &TaskId) {
-        self.order(QueueOrder::GiveBack(task.clone()));
+    /// Leaves the wake-up of a task to whoever asks after this time. One that was given back often is removed.
+    pub fn give_back(&self, task: &TaskId, time: Duration) {
+        self.order(QueueOrder::GiveBack(task.clone(), time));
     }
 
     /// Says that somebody could go on with a task. If too much waits, that is dropped.

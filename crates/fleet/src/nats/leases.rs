@@ -8,9 +8,9 @@
 //! bucket was made, and whoever replaces a lease first asks whether it still is that bucket. (A random first revision would
 //! save the question, but nats-server 2.10.25 loses what such a stream keeps when it is killed.)
 
-use super::{Connection, NatsPlace, Patience, fault};
+use super::{Connection, NatsPlace, Patience, fault, spent_document};
 use crate::document::{self, DocumentPlace};
-use crate::spent::{self, SpentBudget, SpentStore};
+use crate::spent::{SpentBudget, SpentStore};
 use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
 use async_nats::HeaderMap;
 use async_nats::datetime::{DateTime, parse_rfc3339};
@@ -431,13 +431,13 @@ impl SpentStore for NatsLeases {
                 let there = there.filter(|there| !there.is_removed);
                 let known = there
                     .as_ref()
-                    .and_then(|there| spent::read(task, &there.bytes));
+                    .and_then(|there| spent_document::read(task, &there.bytes));
                 let new = change(known);
                 if new == known && (new.is_some() || there.is_none()) {
                     return Ok(new);
                 }
                 let bytes = match new {
-                    Some(new) => Some(spent::written(task, new)?),
+                    Some(new) => Some(spent_document::written(task, new)?),
                     None => None,
                 };
                 let expected = there.map(|there| Revision {

@@ -1,7 +1,7 @@
 //! The thread of a queue: fetches one wake-up at a time, and does what is ordered.
 
 use super::wake_ups::WakeUps;
-use crate::queue::{MOST_WAITING, OrderSink, QueueEar, QueueNews, QueueOrder, QueuePlace};
+use crate::queue::{OrderSink, QueueEar, QueueNews, QueueOrder, QueuePlace};
 use async_nats::jetstream::{self, AckKind};
 use orch_base::{Code, Error, TaskId};
 use std::collections::BTreeMap;
@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::sleep;
 
+/// How many orders wait for the thread at most.
+const MOST_WAITING: usize = 1024;
 /// How soon a server that is gone is tried again at first, and at last.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
 /// How often it is looked whether anybody still needs the queue, while it is gone.
 const TICK: Duration = Duration::from_millis(250);
-/// After how long a wake-up that was given back goes to a worker.
-const AGAIN: Duration = Duration::from_millis(500);
+/// How often a wake-up goes to workers at most.
+const MOST_TOLD: i64 = 20;
 /// How often the server is told that it is not known yet whether a task can be had.
 const PROGRESS: Duration = Duration::from_secs(10);
 
@@ -155,9 +157,15 @@ impl Listener {
                     queue.remove(&message).await?;
                 }
             }
-            QueueOrder::GiveBack(task) => {
+            QueueOrder::GiveBack(task, time) => {
                 if let Some(message) = open.remove(&task) {
-                    queue.answer(&message, AckKind::Nak(Some(AGAIN))).await?;
+                    let told = message.info().map_or(MOST_TOLD, |info| info.delivered);
+                    if told < MOST_TOLD {
+                        let kind = AckKind::Nak(Some(time));
+                        queue.answer(&message, kind).await?;
+                    } else {
+                        queue.remove(&message).await?;
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@
 
 pub mod leases;
 pub(crate) mod listener;
+mod spent_document;
 pub mod wake_ups;
 
 pub use crate::queue::QueuePlace as NatsPlace;

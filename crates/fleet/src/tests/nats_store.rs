@@ -203,7 +203,7 @@ fn a_worker_is_woken_as_often_as_it_asks_and_finds_its_server_again() {
     assert_eq!(heard(&bobs), Some(QueueNews::Woken(b.clone())));
     assert!(anns.try_recv().is_err());
     ann.know(&a);
-    bob.give_back(&b);
+    bob.give_back(&b, Duration::from_millis(50));
     ann.listen();
     assert_eq!(heard(&anns), Some(QueueNews::Woken(b.clone())));
     // One whose worker ends without a word goes to others, too.

@@ -21,34 +21,43 @@ impl Parallel<'_> {
         let here = self.open()?.at(&base.to_string())?;
         let mut free = Vec::new();
         for task in here.finder().tasks()? {
-            if self.is_free(&task, base, &here)? {
+            if self.chance(&task, base, &here)? == TaskChance::Free {
                 free.push(task);
             }
         }
         Ok(free)
     }
 
-    /// The task with this id, if it is as [`Self::free_tasks`] says.
-    pub(super) fn free_task(&mut self, id: &TaskId) -> Result<Option<TaskRef>, Error> {
+    /// The task with this id, and whether an agent can go on with it; `None` if the base branch does not have it.
+    pub(super) fn chance_of(
+        &mut self,
+        id: &TaskId,
+    ) -> Result<Option<(TaskRef, TaskChance)>, Error> {
         let base = self.base_tip()?;
         let here = self.open()?.at(&base.to_string())?;
-        match here.finder().task_of_id(id)? {
-            Some(task) if self.is_free(&task, base, &here)? => Ok(Some(task)),
-            _ => Ok(None),
-        }
+        let Some(task) = here.finder().task_of_id(id)? else {
+            return Ok(None);
+        };
+        let chance = self.chance(&task, base, &here)?;
+        Ok(Some((task, chance)))
     }
 
     /// Whether an agent can go on with a task on which nothing works. `here` has the files of the base branch.
-    fn is_free(&mut self, task: &TaskRef, base: Digest, here: &Workspace) -> Result<bool, Error> {
+    fn chance(
+        &mut self,
+        task: &TaskRef,
+        base: Digest,
+        here: &Workspace,
+    ) -> Result<TaskChance, Error> {
         let is_meant = self.options.tasks.is_empty() || self.options.tasks.contains(&task.id);
         if !is_meant || self.is_in_work(task) {
-            return Ok(false);
+            return Ok(TaskChance::Taken);
         }
         let log = task.transcript_path();
         let found = self.furthest(&task.id, Some(log.as_str()))?;
         let tip = found.map(|found| found.commit);
         if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
-            return Ok(false);
+            return Ok(TaskChance::None);
         }
         let place = match found {
             None => None,
@@ -57,41 +66,45 @@ impl Parallel<'_> {
         };
         let place = place.as_ref().unwrap_or(here);
         if self.is_driven(task, place) {
-            return Ok(false);
+            return Ok(TaskChance::Taken);
         }
         if let Some(holder) = self.holder(task, place)? {
             if !self.options.tasks.is_empty() {
                 let index = self.row(task)?;
                 self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
             }
-            return Ok(false);
+            return Ok(TaskChance::Taken);
         }
         match (self.end_of(task, place), tip) {
-            (Ok(Some(TaskChance::Free)), _) => Ok(true),
-            (Ok(Some(TaskChance::Done(phase))), Some(tip)) => {
+            (Ok(Some(SightChance::Free)), _) => Ok(TaskChance::Free),
+            (Ok(Some(SightChance::Done(phase))), Some(tip)) => {
                 self.seen.insert(task.id.clone(), tip);
                 if self.store.work_trees().is_contained(tip, base)? {
                     if let Some(remote) = &self.remote {
                         remote.forget(&self.trees.branch(&task.id));
                     }
-                    return Ok(false);
+                    return Ok(TaskChance::Taken);
                 }
                 if self.remote.is_some() {
                     // Its run has nothing to do but to take it.
-                    return Ok(self.joins());
+                    return Ok(if self.joins() {
+                        TaskChance::Free
+                    } else {
+                        TaskChance::Taken
+                    });
                 }
                 let index = self.row(task)?;
                 self.tasks[index].end(TaskStage::Done, String::new());
                 self.tasks[index].phase = phase;
                 self.done.push(index);
-                Ok(false)
+                Ok(TaskChance::Taken)
             }
-            (Ok(_), _) => Ok(false),
+            (Ok(_), _) => Ok(TaskChance::None),
             (Err(error), tip) => {
                 let index = self.row(task)?;
                 self.tasks[index].end(TaskStage::Failed, error.to_string());
                 self.seen.insert(task.id.clone(), tip.unwrap_or(base));
-                Ok(false)
+                Ok(TaskChance::Taken)
             }
         }
     }
@@ -181,7 +194,7 @@ impl Parallel<'_> {
 
     /// How a task stands in its place; `None` if there is nothing to do for an agent. Returns an error if it cannot be read,
     /// or a run would refuse to begin.
-    fn end_of(&self, task: &TaskRef, place: &Workspace) -> Result<Option<TaskChance>, Error> {
+    fn end_of(&self, task: &TaskRef, place: &Workspace) -> Result<Option<SightChance>, Error> {
         let sight = place.look(task)?;
         let phase = sight.decision.phase.as_ref().map(ToString::to_string);
         let phases = &self.options.phases;
@@ -201,10 +214,10 @@ impl Parallel<'_> {
             if is_left_out {
                 None
             } else {
-                Some(TaskChance::Free)
+                Some(SightChance::Free)
             }
         } else if ends_well {
-            Some(TaskChance::Done(phase))
+            Some(SightChance::Done(phase))
         } else {
             None
         })
@@ -219,8 +232,19 @@ pub(super) fn holder(task: &TaskRef, place: &Workspace) -> Result<Option<String>
     Ok(other.map(|other| other.lease.owner.name))
 }
 
+/// Whether an agent can go on with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskChance {
+    /// One can.
+    Free,
+    /// Somebody works on it, or will, or cannot.
+    Taken,
+    /// There is nothing to do for one, as far as this clone knows.
+    None,
+}
+
 /// How a task stands that somebody can do something about.
-enum TaskChance {
+enum SightChance {
     /// An agent can go on.
     Free,
     /// It is done, in this phase.

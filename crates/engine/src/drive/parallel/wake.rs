@@ -3,6 +3,7 @@
 //! With a queue, a worker looks at all tasks only at long intervals: it is woken for one task, looks at that one alone, and
 //! answers the wake-up when it knows whether it has the task. Who has a task is said by its lease, never by the wake-up.
 
+use super::free::TaskChance;
 use super::slot::TaskSlot;
 use super::task::TaskStage;
 use super::{LOOK, Parallel, ParallelNews, TICK};
@@ -21,6 +22,10 @@ use std::time::{Duration, Instant};
 const LONGEST_LOOK: Duration = Duration::from_secs(300);
 /// How often a process looks whether it is to stop, while nothing else happens.
 const IDLE: Duration = Duration::from_millis(500);
+/// After how long a wake-up goes to another worker.
+const SOON: Duration = Duration::from_millis(500);
+/// After how long one is told again of which the remote has nothing yet.
+const PUSHED: Duration = Duration::from_secs(10);
 /// How many tasks that this process has no room for are published after a look at all.
 const MOST_PUBLISHED: usize = 200;
 
@@ -45,8 +50,8 @@ enum Heeded {
     Begun,
     /// There is nothing to do for this process.
     NotFree,
-    /// It is not known yet, or there is no room.
-    Later,
+    /// It is not known yet, or there is no room: it is to be told again after this time.
+    Later(Duration),
 }
 
 impl Wakes {
@@ -105,9 +110,9 @@ impl Wakes {
         }
     }
 
-    fn give_back(&mut self, task: &TaskId) {
+    fn give_back(&mut self, task: &TaskId, time: Duration) {
         if self.open.remove(task) {
-            self.queue.give_back(task);
+            self.queue.give_back(task, time);
         }
     }
 }
@@ -116,7 +121,7 @@ impl Wakes {
 impl Drop for Wakes {
     fn drop(&mut self) {
         for task in std::mem::take(&mut self.open) {
-            self.queue.give_back(&task);
+            self.queue.give_back(&task, SOON);
         }
     }
 }
@@ -169,13 +174,13 @@ impl Parallel<'_> {
             let heeded = if self.slots.len() < self.options.most {
                 self.heed(&task)?
             } else {
-                Heeded::Later
+                Heeded::Later(SOON)
             };
             if let Some(wakes) = &mut self.wakes {
                 match heeded {
                     Heeded::Begun => {}
                     Heeded::NotFree => wakes.know(&task),
-                    Heeded::Later => wakes.give_back(&task),
+                    Heeded::Later(time) => wakes.give_back(&task, time),
                 }
             }
         }
@@ -192,20 +197,25 @@ impl Parallel<'_> {
     fn heed(&mut self, id: &TaskId) -> Result<Heeded, Error> {
         if let Some(remote) = &mut self.remote {
             if !remote.renew_now() {
-                return Ok(Heeded::Later);
+                return Ok(Heeded::Later(PUSHED));
             }
         } else {
             self.see_leases(Some(id));
         }
-        let found = match self.free_task(id) {
+        let found = match self.chance_of(id) {
             Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => {
-                return Ok(Heeded::Later);
+                return Ok(Heeded::Later(SOON));
             }
             found => found?,
         };
         let is_begun = match found {
-            Some(task) => self.try_to_begin(task)?,
-            None => false,
+            Some((task, TaskChance::Free)) => self.try_to_begin(task)?,
+            Some((_, TaskChance::Taken)) => false,
+            // Whoever published it has not pushed it yet.
+            Some((_, TaskChance::None)) | None if self.remote.is_some() => {
+                return Ok(Heeded::Later(PUSHED));
+            }
+            Some((_, TaskChance::None)) | None => false,
         };
         Ok(if is_begun {
             Heeded::Begun
