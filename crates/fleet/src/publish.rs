@@ -9,7 +9,8 @@ use crate::git::{GitLeases, PushedStep, StepPush};
 use crate::leases::{LeaseTerms, renewed};
 use crate::local::LocalStore;
 use crate::seen::SeenLeases;
-use crate::store::{LeaseStore, StoredLease, Swapped};
+use crate::store::{LeaseStore, LeaseVersion, StoredLease, Swapped};
+use crate::trail;
 use orch_base::{Digest, Error, TaskId};
 use orch_core::lease::{Lease, LeaseAge, LeaseOwner, LeaseStanding, standing};
 use orch_git::{RemotePlace, RemoteRefs, Store};
@@ -130,8 +131,10 @@ impl<'p> StepPublisher<'p> {
             let new = renewed(&own, step.terms)?;
             let before = boot::now();
             match self.pushed(step, &own, &new)? {
-                StepPush::Done(_) => {
-                    self.known.copy.copy(step.task, &new, before)?;
+                StepPush::Done(version) => {
+                    let expected = LeaseVersion(own.nonce.clone());
+                    trail::put(step.task, Some(&expected), &new, &before);
+                    self.known.copy.copy(step.task, &new, version, before)?;
                     return Ok(StepPublished::Done);
                 }
                 StepPush::BranchMoved(tip) => return Ok(StepPublished::BranchMoved(tip)),
@@ -141,9 +144,9 @@ impl<'p> StepPublisher<'p> {
                         && there.seen.lease.nonce != own.nonce =>
                 {
                     let written = written_at(&there);
-                    self.known
-                        .copy
-                        .copy(step.task, &there.seen.lease, written)?;
+                    let version = there.version.clone();
+                    let lease = &there.seen.lease;
+                    self.known.copy.copy(step.task, lease, version, written)?;
                     own = there.seen.lease;
                 }
                 StepPush::LeaseLost(there) => return self.lost(step.task, there),
