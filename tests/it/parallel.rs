@@ -285,3 +285,35 @@ fn tasks_are_worked_on_in_clones_and_put_on_top_of_each_other() {
     assert!(there.contains("refs/heads/task/c"), "{there}");
     assert_eq!(trees(&world), [""; 0]);
 }
+
+#[test]
+fn a_worker_says_where_a_queue_has_to_be_named() {
+    let world = world(&["a"], "");
+    for (queue, code, said) in [
+        ("", 2, "nothing says where the queue is"),
+        ("nats://127.0.0.1:1", 2, "nothing says which bucket"),
+        (
+            "nats://127.0.0.1:1/a.b",
+            2,
+            "the name of a bucket has letters",
+        ),
+        (
+            "nats://ann:secret@host/shop",
+            2,
+            "it must not contain a name or a password",
+        ),
+    ] {
+        let words: Vec<&str> = ["work", "--queue", queue]
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        world.orch(&words).ends(code).reports(said);
+    }
+    if !cfg!(feature = "nats") {
+        let words = ["work", "--queue", "nats://127.0.0.1:1/shop"];
+        world
+            .orch(&words)
+            .ends(70)
+            .reports("without the feature `nats`");
+    }
+}

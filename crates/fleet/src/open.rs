@@ -4,8 +4,7 @@ use crate::git::GitLeases;
 use crate::local::LocalStore;
 #[cfg(feature = "nats")]
 use crate::nats::leases::NatsLeases;
-#[cfg(feature = "nats")]
-use crate::queue::QueuePlace;
+use crate::queue::{QueueEar, QueuePlace, WakeQueue};
 use crate::spent::SpentStore;
 use crate::store::LeaseStore;
 use orch_base::{Code, Error};
@@ -58,6 +57,21 @@ pub fn open_spent(
     }
 }
 
+/// Begins to reach a queue, of which the ear is told, and does not wait for that. Returns an error if this program was built
+/// without NATS, or there can be no thread.
+#[cfg(feature = "nats")]
+pub fn open_queue(place: QueuePlace, ear: QueueEar) -> Result<WakeQueue, Error> {
+    let (goes_on, ended) = std::sync::mpsc::channel();
+    let orders = crate::nats::listener::begin(place, ear, goes_on)?;
+    Ok(WakeQueue::of(orders, ended))
+}
+
+/// The same of a program without NATS.
+#[cfg(not(feature = "nats"))]
+pub fn open_queue(_place: QueuePlace, _ear: QueueEar) -> Result<WakeQueue, Error> {
+    Err(without_nats())
+}
+
 #[cfg(feature = "nats")]
 fn bucket(
     settings: &LeaseSettings,
@@ -103,7 +117,7 @@ fn open_bucket(
 
 /// The error of a program that was built without NATS.
 #[cfg(not(feature = "nats"))]
-pub(crate) fn without_nats() -> Error {
+fn without_nats() -> Error {
     let hint = "install an orch with it, or choose another store under `[leases]` in orch.toml";
     let message = "this orch is built without the feature `nats`";
     Error::new(Code::LeaseStore, message).with_hint(hint)

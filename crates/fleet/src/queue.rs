@@ -3,7 +3,7 @@
 //! A server that is gone is tried again, less and less often. What was to be published meanwhile waits, up to a number.
 
 use orch_base::{Error, TaskId};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// For how long the end of a queue waits until what was ordered is done.
@@ -23,7 +23,7 @@ pub struct QueuePlace {
 /// What the queue tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueNews {
-    /// Somebody could go on with a task. It has to be answered with [`Queue::know`] or [`Queue::give_back`].
+    /// Somebody could go on with a task. It has to be answered with [`WakeQueue::know`] or [`WakeQueue::give_back`].
     Woken(TaskId),
     /// The queue cannot be reached, for this reason; it is tried again.
     Gone(Error),
@@ -52,22 +52,20 @@ pub type OrderSink = Box<dyn Fn(QueueOrder) -> bool + Send + Sync>;
 
 /// A queue that is published to, and perhaps listened to. When it is dropped, what was ordered is still done, if that does
 /// not take long.
-pub struct Queue {
+pub struct WakeQueue {
     orders: Option<OrderSink>,
     /// Has a sender as long as the thread goes on.
     ended: Receiver<()>,
 }
 
-impl Queue {
-    /// Begins to reach the queue, and does not wait for that. Returns an error if this program was built without it, or
-    /// there can be no thread.
-    pub fn begin(place: QueuePlace, ear: QueueEar) -> Result<Self, Error> {
-        let (goes_on, ended) = channel();
-        let orders = begin_thread(place, ear, goes_on)?;
-        Ok(Self {
+impl WakeQueue {
+    /// The queue whose thread takes these orders, and keeps the sender of `ended` as long as it goes on.
+    #[must_use]
+    pub fn of(orders: OrderSink, ended: Receiver<()>) -> Self {
+        Self {
             orders: Some(orders),
             ended,
-        })
+        }
     }
 
     /// Waits for the next wake-up, of which the ear is told. Only one comes, so that others are left to other workers.
@@ -97,23 +95,9 @@ impl Queue {
     }
 }
 
-impl Drop for Queue {
+impl Drop for WakeQueue {
     fn drop(&mut self) {
         self.orders = None;
         let _ = self.ended.recv_timeout(PATIENCE);
     }
-}
-
-#[cfg(feature = "nats")]
-fn begin_thread(place: QueuePlace, ear: QueueEar, goes_on: Sender<()>) -> Result<OrderSink, Error> {
-    crate::nats::listener::begin(place, ear, goes_on)
-}
-
-#[cfg(not(feature = "nats"))]
-fn begin_thread(
-    _place: QueuePlace,
-    _ear: QueueEar,
-    _goes_on: Sender<()>,
-) -> Result<OrderSink, Error> {
-    Err(crate::open::without_nats())
 }

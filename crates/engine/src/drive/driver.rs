@@ -628,7 +628,8 @@ impl Drive<'_> {
             tracing::info!(request = request.as_str(), "control request applied");
         }
         self.machine.usage.time = self.machine.usage.time.max(self.time());
-        self.count_spent();
+        self.spent
+            .settle(self.writer, &self.task.id, &mut self.machine);
         let run = self.known();
         match self.files.finish(&mut self.lock, &run, heeded) {
             Ok(control) => {
@@ -636,21 +637,6 @@ impl Drive<'_> {
                 self.step(RunEvent::Finished(request), report)
             }
             Err(error) => self.block(RunEffect::Finish(heeded), error, report),
-        }
-    }
-
-    /// Counts what the run has used for whatever machine continues it, and no more if none does.
-    fn count_spent(&mut self) {
-        let is_over = self
-            .machine
-            .over
-            .as_ref()
-            .is_some_and(|(ending, _)| !ending.goes_on());
-        let task = &self.task.id;
-        if is_over {
-            self.spent.end(self.writer, task);
-        } else {
-            self.spent.count(self.writer, task, &mut self.machine.usage);
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::apply::{Writer, secret_of};
 use crate::survey::{Error, NetworkStore};
 use orch_base::{Period, TaskId};
-use orch_core::decide::Usage;
+use orch_core::decide::{RunMachine, Usage};
 use orch_fleet::open::open_spent;
 use orch_fleet::spent::{SpentBudget, SpentStore};
 
@@ -48,8 +48,18 @@ impl SpentCount {
         }
     }
 
+    /// The run ends here: what it has used is counted for whatever machine continues it, or no more if none does.
+    pub(super) fn settle(&mut self, writer: &Writer<'_>, task: &TaskId, machine: &mut RunMachine) {
+        let over = machine.over.as_ref();
+        if over.is_some_and(|(ending, _)| !ending.goes_on()) {
+            self.end(writer, task);
+        } else {
+            self.count(writer, task, &mut machine.usage);
+        }
+    }
+
     /// The run is over: the next one has a new budget.
-    pub(super) fn end(&self, writer: &Writer<'_>, task: &TaskId) {
+    fn end(&self, writer: &Writer<'_>, task: &TaskId) {
         if self.counted.turns > 0 {
             with_store(writer, |store| store.change(task, &mut |_| None));
         }

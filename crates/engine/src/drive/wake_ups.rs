@@ -10,7 +10,8 @@ use orch_base::{Code, Hint};
 use orch_core::config::{LeaseSettings, LeaseStoreKind, QueueAddress};
 use orch_core::decide::{Runner, duty};
 use orch_core::workflow::Owner;
-use orch_fleet::queue::{Queue, QueueNews, QueuePlace};
+use orch_fleet::open::open_queue;
+use orch_fleet::queue::{QueueNews, QueuePlace, WakeQueue};
 
 /// Where the queue of a repository is: at this address, or beside the leases. Returns an error if neither says that, nobody
 /// has trusted the leases, or the variable with the secret is not set.
@@ -70,7 +71,7 @@ fn unnamed(has_servers: bool) -> Error {
 #[derive(Default)]
 pub struct WatchPublisher {
     /// The queue, with the settings that it was begun for.
-    begun: Option<(LeaseSettings, Queue)>,
+    begun: Option<(LeaseSettings, WakeQueue)>,
     /// Whether it was said since the settings were read that there is no queue.
     is_refused: bool,
 }
@@ -97,7 +98,7 @@ impl WatchPublisher {
     }
 
     /// The queue of these settings. What keeps it from being used is logged once.
-    fn queue(&mut self, writer: &Writer<'_>, settings: &LeaseSettings) -> Option<&Queue> {
+    fn queue(&mut self, writer: &Writer<'_>, settings: &LeaseSettings) -> Option<&WakeQueue> {
         let is_begun = self
             .begun
             .as_ref()
@@ -105,7 +106,7 @@ impl WatchPublisher {
         if !is_begun {
             self.begun = None;
             let place = queue_place(writer, None);
-            match place.and_then(|place| Queue::begin(place, Box::new(log))) {
+            match place.and_then(|place| open_queue(place, Box::new(log))) {
                 Ok(queue) => self.begun = Some((settings.clone(), queue)),
                 Err(error) if !self.is_refused => {
                     self.is_refused = true;

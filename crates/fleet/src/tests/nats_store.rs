@@ -6,7 +6,8 @@ use crate::document;
 use crate::nats::NatsPlace;
 use crate::nats::leases::NatsLeases;
 use crate::nats::wake_ups::WakeUps;
-use crate::queue::{Queue, QueueNews};
+use crate::open::open_queue;
+use crate::queue::{QueueNews, WakeQueue};
 use crate::spent::{SpentBudget, SpentStore};
 use crate::store::{LeaseStore, LeaseVersion, Swapped};
 use orch_base::{Code, TaskId};
@@ -177,10 +178,10 @@ fn heard(news: &Receiver<QueueNews>) -> Option<QueueNews> {
     news.recv_timeout(Duration::from_secs(15)).ok()
 }
 
-fn listener(place: &NatsPlace) -> (Queue, Receiver<QueueNews>) {
+fn listener(place: &NatsPlace) -> (WakeQueue, Receiver<QueueNews>) {
     let (send, news) = channel();
     let ear = Box::new(move |one| drop(send.send(one)));
-    (Queue::begin(place.clone(), ear).expect("begun"), news)
+    (open_queue(place.clone(), ear).expect("begun"), news)
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::drive::wake_ups::queue_place;
 use crate::survey::{Error, TaskRef};
 use orch_base::{Class, TaskId};
 use orch_core::config::{LeaseStoreKind, QueueAddress};
-use orch_fleet::queue::{Queue, QueueNews};
+use orch_fleet::open::open_queue;
+use orch_fleet::queue::{QueueNews, WakeQueue};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
@@ -31,7 +32,7 @@ const MOST_PUBLISHED: usize = 200;
 
 /// The queue as a worker sees it.
 pub(super) struct Wakes {
-    queue: Queue,
+    queue: WakeQueue,
     news: Receiver<QueueNews>,
     /// The tasks that it was woken for, and has not looked at.
     woken: VecDeque<TaskId>,
@@ -63,7 +64,7 @@ impl Wakes {
         // Nobody listens any more when the worker has ended.
         let ear = Box::new(move |one| drop(send.send(one)));
         Ok(Self {
-            queue: Queue::begin(place, ear)?,
+            queue: open_queue(place, ear)?,
             news,
             woken: VecDeque::new(),
             open: BTreeSet::new(),
