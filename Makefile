@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol bugs mutations mutants formats install agents test-web test-api test-fleet races-nats bench-fleet verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet races-nats bench-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -134,6 +134,10 @@ faults: ## Every system call that reads or writes fails once, or ends the proces
 
 protocol: ## The models of a commit and of leases with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture
+
+races: ## Workers of CLONES=8 clones on TASKS=40 tasks of one bare repository, killed at random by SEED=1 (needs python3 and flock)
+	$(CARGO) build
+	env $(IN_MEMORY) tests/races/run.py
 
 bugs: ## Each deliberate bug of tests/bugs in a clone of the committed tree; its tests must fail. Takes half an hour
 	tests/bugs/run.sh

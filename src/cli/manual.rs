@@ -144,10 +144,13 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch runs --json", "for a program"),
             ],
             [
-                ("orch work --queue", "woken by the queue for free tasks"),
                 (
                     "orch work --max 4 --phases plan",
-                    "on four at once, only plans",
+                    "on four free tasks at once, only plans",
+                ),
+                (
+                    "orch work --queue --remote origin",
+                    "beside the workers of other clones",
                 ),
             ],
             [

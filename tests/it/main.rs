@@ -48,6 +48,7 @@ mod pull_requests;
 mod readme;
 mod reftable;
 mod relations;
+mod remote;
 mod renamed;
 #[cfg(feature = "repl")]
 mod repl;

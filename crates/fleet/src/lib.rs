@@ -8,6 +8,7 @@ pub mod copied;
 mod document;
 pub mod forward;
 pub mod git;
+pub mod home;
 pub mod leases;
 pub mod local;
 #[cfg(feature = "nats")]

@@ -3,6 +3,7 @@
 //! A work tree is made under a kernel lock of its task. As long as it is not prepared, a note beside the lock says so, and
 //! whoever takes the lock next makes it anew; nothing is worked on in it before.
 
+use crate::home::share_leases;
 use orch_base::{Code, Digest, Error, Hint, TaskId};
 use orch_core::config::{WorkTreeKind, WorkTreesConfig};
 use orch_files::{Directory, FileLock, io_error};
@@ -244,7 +245,11 @@ impl TreeClaim<'_> {
         }
         match tree.kind {
             WorkTreeKind::WorkTree => git.add(&tree.path, &tree.branch, from)?,
-            WorkTreeKind::Clone => git.add_clone(&tree.path, &tree.branch, from)?,
+            WorkTreeKind::Clone => {
+                git.add_clone(&tree.path, &tree.branch, from)?;
+                let common = self.trees.store.layout().common_directory();
+                share_leases(&tree.path.join(".git"), common)?;
+            }
         }
         Ok(true)
     }

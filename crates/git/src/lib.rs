@@ -265,6 +265,11 @@ impl Store {
         Ok(Some(store))
     }
 
+    /// Opens another repository in the same environment; `None` if there is none. Returns an error if it cannot be used.
+    pub fn another(&self, start: &Path) -> Result<Option<Self>, Error> {
+        Self::discover(start, &self.objects.environment.elsewhere())
+    }
+
     /// The location of this repository, to open it in another thread.
     #[must_use]
     pub fn location(&self) -> Location {

@@ -29,6 +29,8 @@ pub struct LeaseView {
     pub branch: Option<String>,
     /// The run that took the task and releases it; null if it was taken by hand.
     pub run: Option<String>,
+    /// How many seconds ago this was seen in a store of leases that clones share; null for a lease of this clone.
+    pub seen: Option<u64>,
 }
 
 impl LeaseView {
@@ -44,6 +46,16 @@ impl LeaseView {
             place: lease.place.clone(),
             branch: lease.branch.clone(),
             run: lease.run.clone(),
+            seen: None,
+        }
+    }
+
+    /// The same, seen so many seconds ago in a store that clones share.
+    #[must_use]
+    pub fn seen_ago(self, seconds: Option<u64>) -> Self {
+        Self {
+            seen: seconds,
+            ..self
         }
     }
 
@@ -51,10 +63,18 @@ impl LeaseView {
     #[must_use]
     pub fn words(&self) -> String {
         let until = &self.until;
+        let seen = self.seen.map(|seconds| match seconds {
+            0..120 => format!(", seen {seconds} s ago"),
+            _ => format!(", seen {} min ago", seconds / 60),
+        });
+        let seen = seen.unwrap_or_default();
         if self.own {
             format!("held by this work tree until {until}")
         } else {
-            format!("held by {} until {until}, in {}", self.owner, self.place)
+            format!(
+                "held by {} until {until}, in {}{seen}",
+                self.owner, self.place
+            )
         }
     }
 

@@ -48,6 +48,8 @@ pub fn run(args: &TakeArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fail
         return Ok(ExitCode::Fine);
     }
     workspace.know_looks(gather::STATUS_CACHE);
+    // If it cannot be asked, taking a task says why.
+    let _ = context.writer(&workspace).taking().ask_store();
     let free = gather::free(&workspace)?;
     let name = match &args.name {
         Some(name) => name.clone(),

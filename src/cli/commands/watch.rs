@@ -4,7 +4,7 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use orch_base::{Code, Timestamp};
 use orch_engine::drive::{
-    WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchPublisher, WatchVerifier, Watching,
+    LeaseWatch, WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchPublisher, WatchVerifier, Watching,
 };
 use orch_engine::gather::happenings;
 use orch_engine::notices::{FaultSink, Notifier};
@@ -73,6 +73,7 @@ pub fn run(args: &WatchArgs, context: &Context, ui: &Ui) -> Result<ExitCode, Fai
         let report = reported(context, ui);
         WatchVerifier::new(context.start.clone(), context.caller.clone(), report)
     });
+    let _leases = LeaseWatch::begin(context.start.clone(), context.caller.clone());
     let mut publisher = WatchPublisher::default();
     let watch = WatchLoop::new(workspace, context.caller.clone(), args.mode(), args.poll)?;
     let handle = watch.handle();

@@ -68,6 +68,16 @@ impl Taking<'_> {
         Ok(known.map_or_else(|| self.holding.who(), |owner| owner.name))
     }
 
+    /// Asks the store that clones share who holds what, so that it is known here; nothing if they share none. Returns an
+    /// error if nobody has trusted the store, or it cannot be reached.
+    pub fn ask_store(&self) -> Result<(), Error> {
+        let settings = &self.holding.reader.settings.config.leases;
+        if self.holding.reader.store().is_none() || NetworkStore::of(settings).is_none() {
+            return Ok(());
+        }
+        self.holding.store()?.list().map(drop)
+    }
+
     /// Takes a task that was looked at, or renews the lease that this work tree has. A take-over is recorded.
     ///
     /// Returns [`Code::TaskHeld`] if another holds it and the wish does not break that, and an error if the caller may not
@@ -226,6 +236,14 @@ impl<'w> Holding<'w> {
         let settings = &self.reader.settings.config.leases;
         let secret = secret_of(settings, caller)?;
         let repository = self.reader.repository_or_refuse()?;
+        // The remotes of the clone of a task are not those of its repository.
+        let home = self.held_tasks().home();
+        let home = home.filter(|home| home != repository.layout().common_directory());
+        let other = match home {
+            Some(home) => repository.another(&home)?,
+            None => None,
+        };
+        let repository = other.as_ref().unwrap_or(repository);
         open_store(settings, StoreContext { repository, secret })
     }
 
@@ -234,6 +252,11 @@ impl<'w> Holding<'w> {
     pub(crate) fn shared(&self, remote: &str) -> Result<Vec<StoredLease>, Error> {
         self.refuse_unshared(remote)?;
         self.store()?.list()
+    }
+
+    /// Removes a lease that has ended, unless somebody has the task again. Returns an error if the store cannot be reached.
+    pub(crate) fn remove_ended(&self, ended: &StoredLease) -> Result<(), Error> {
+        self.store()?.remove(&ended.task, &ended.version).map(drop)
     }
 
     /// Pushes what this work tree holds to a remote. Returns an error as [`Self::shared`] does, or if this work tree has

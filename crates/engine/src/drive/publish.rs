@@ -229,9 +229,31 @@ impl<'a> Publishing<'a> {
         let fetched = listed.and_then(|listed| refs.fetch(place, &listed).map(|()| listed));
         let listed = fetched.map_err(|error| PublishStop::Later(error.to_string()))?;
         let own = listed.get(&names[0]).copied();
-        match own.or_else(|| listed.get(&names[1]).copied()) {
-            Some(target) => self.follow_to(target, own.is_some()),
-            None => Ok(false),
+        let Some(target) = own.or_else(|| listed.get(&names[1]).copied()) else {
+            return Ok(false);
+        };
+        let before = self.generation_here()?;
+        let has_moved = self.follow_to(target, own.is_some())?;
+        if has_moved && self.generation_here()? > before {
+            self.outnumber()?;
+        }
+        Ok(has_moved)
+    }
+
+    /// Raises the generation of the lease above that of whoever held the task meanwhile: it was taken by what was known here.
+    fn outnumber(&self) -> Result<(), PublishStop> {
+        let holding = self.writer.holding_of_tree();
+        let recorded = self.generation_here()?;
+        let kept = holding.keep(self.task, 0).and_then(|lease| match lease {
+            Some(lease) if lease.generation <= recorded => {
+                holding.keep(self.task, recorded + 1).map(drop)
+            }
+            _ => Ok(()),
+        });
+        match kept {
+            Err(error) if is_silence(&error) => Err(PublishStop::Later(error.to_string())),
+            Err(error) => Err(PublishStop::Held(error)),
+            Ok(()) => Ok(()),
         }
     }
 
@@ -589,7 +611,8 @@ pub fn catch_up(
     let run = format!("{}-{}", writer.now().seconds(), std::process::id());
     take_for_run(writer, &sight, &files, &run)?;
     let mut publishing = Publishing::open(writer, task, remote)?;
-    let has_moved = publishing.catch_up().unwrap_or_default();
+    // After an error it may have moved, too.
+    let has_moved = publishing.catch_up().unwrap_or(true);
     Ok((has_moved, publishing.notes()))
 }
 

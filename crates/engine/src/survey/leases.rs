@@ -5,6 +5,7 @@ use orch_base::{Code, TaskId};
 use orch_core::config::LeaseStoreKind;
 use orch_core::lease::{Lease, LeaseOwner};
 use orch_files::Directory;
+use orch_fleet::home::lease_home;
 use orch_fleet::local::LocalStore;
 use orch_fleet::owner::known_owner;
 use orch_fleet::publish::KnownLeases;
@@ -12,6 +13,7 @@ use orch_fleet::seen::{LeaseSeen, SeenLeases};
 use orch_fleet::store::{LeaseStore, StoredLease};
 use orch_view::LeaseView;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A lease that has not ended.
@@ -29,7 +31,8 @@ impl TaskLease {
     /// The lease as outputs show it.
     #[must_use]
     pub fn view(&self) -> LeaseView {
-        LeaseView::of(&self.lease, self.is_own)
+        let seen = self.ago.map(|ago| ago.as_secs());
+        LeaseView::of(&self.lease, self.is_own).seen_ago(seen)
     }
 }
 
@@ -52,9 +55,15 @@ impl<'w> HeldTasks<'w> {
     /// The store of the leases of this repository, to read them; `None` outside git.
     #[must_use]
     pub fn store(&self) -> Option<LocalStore> {
-        let common = self.reader.store.as_ref()?.layout().common_directory();
-        let directory = common.join("orch").join("leases");
-        Some(LocalStore::new(common, &directory))
+        let home = self.home()?;
+        let directory = home.join("orch").join("leases");
+        Some(LocalStore::new(&home, &directory))
+    }
+
+    /// The git directory with the leases; `None` outside git.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        let layout = self.reader.store.as_ref()?.layout();
+        Some(lease_home(layout.common_directory()))
     }
 
     /// The same, and what was seen of a store on the network, to write them, too. Returns an error outside git.
@@ -71,8 +80,7 @@ impl<'w> HeldTasks<'w> {
 
     /// What this clone saw last of a store on the network; `None` outside git.
     fn seen(&self) -> Option<SeenLeases> {
-        let common = self.reader.store.as_ref()?.layout().common_directory();
-        Some(SeenLeases::new(common))
+        Some(SeenLeases::new(&self.home()?))
     }
 
     /// What was seen of leases on the network that have not ended, and that no work tree of this clone has. Returns an error if

@@ -3,7 +3,7 @@
 use super::events::Events;
 use orch_engine::apply::Writer;
 use orch_engine::drive::{
-    self, WatchEffect, WatchHandle, WatchLoop, WatchMode, WatchPublisher, WatchVerifier,
+    self, LeaseWatch, WatchEffect, WatchHandle, WatchLoop, WatchMode, WatchPublisher, WatchVerifier,
 };
 use orch_engine::gather::{happenings, run_line};
 use orch_engine::notices::{FaultSink, Notifier};
@@ -34,6 +34,7 @@ impl LiveWatch {
         events: &Events,
     ) -> Result<Self, Error> {
         let root = workspace.reader().root().to_owned();
+        let leases = LeaseWatch::begin(root.clone(), caller.clone());
         let watch = WatchLoop::new(workspace, caller.clone(), mode, false)?;
         let handle = watch.handle();
         let events = events.clone();
@@ -44,6 +45,7 @@ impl LiveWatch {
         let caller = caller.clone();
         thread::spawn(move || {
             let _goes_on: Sender<()> = goes_on;
+            let _leases = leases;
             let publish_finding = publish.clone();
             let report: FaultSink = Arc::new(move |finding| {
                 publish_finding(Happening::Finding {

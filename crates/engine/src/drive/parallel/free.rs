@@ -75,38 +75,39 @@ impl Parallel<'_> {
             }
             return Ok(TaskChance::Taken);
         }
-        match (self.end_of(task, place), tip) {
-            (Ok(Some(SightChance::Free)), _) => Ok(TaskChance::Free),
-            (Ok(Some(SightChance::Done(phase))), Some(tip)) => {
+        let phase = match self.end_of(task, place) {
+            Ok(Some(SightChance::Free)) => return Ok(TaskChance::Free),
+            Ok(Some(SightChance::Done(phase))) => phase,
+            Ok(None) => return Ok(TaskChance::None),
+            Err(error) => {
+                let index = self.row(task)?;
+                self.tasks[index].end(TaskStage::Failed, error.to_string());
+                self.seen.insert(task.id.clone(), tip.unwrap_or(base));
+                return Ok(TaskChance::Taken);
+            }
+        };
+        let is_joined = match tip {
+            Some(tip) => {
                 self.seen.insert(task.id.clone(), tip);
-                if self.store.work_trees().is_contained(tip, base)? {
-                    if let Some(remote) = &self.remote {
-                        remote.forget(&self.trees.branch(&task.id));
-                    }
-                    return Ok(TaskChance::Taken);
-                }
-                if self.remote.is_some() {
-                    // Its run has nothing to do but to take it.
-                    return Ok(if self.joins() {
-                        TaskChance::Free
-                    } else {
-                        TaskChance::Taken
-                    });
-                }
+                self.store.work_trees().is_contained(tip, base)?
+            }
+            None => true,
+        };
+        let branch = self.trees.branch(&task.id);
+        let joins = self.joins();
+        match &mut self.remote {
+            Some(remote) if is_joined => remote.clean(&task.id, &branch),
+            // Its run has nothing to do but to take it.
+            Some(_) if joins => return Ok(TaskChance::Free),
+            None if !is_joined => {
                 let index = self.row(task)?;
                 self.tasks[index].end(TaskStage::Done, String::new());
                 self.tasks[index].phase = phase;
                 self.done.push(index);
-                Ok(TaskChance::Taken)
             }
-            (Ok(_), _) => Ok(TaskChance::None),
-            (Err(error), tip) => {
-                let index = self.row(task)?;
-                self.tasks[index].end(TaskStage::Failed, error.to_string());
-                self.seen.insert(task.id.clone(), tip.unwrap_or(base));
-                Ok(TaskChance::Taken)
-            }
+            _ => {}
         }
+        Ok(TaskChance::Taken)
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a

@@ -12,6 +12,7 @@ use orch_base::{Class, Code, Digest, Hint, TaskId};
 use orch_core::config::WorkTreeKind;
 use orch_fleet::forward::RemoteBranches;
 use orch_fleet::random;
+use orch_fleet::store::StoredLease;
 use orch_git::{RemotePlace, Store};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub(super) struct RemoteTasks<'a> {
     branches: String,
     every: Duration,
     fetched: Option<Instant>,
+    /// The leases that had ended when the store was asked last.
+    over: Vec<StoredLease>,
     /// How often others were faster, since a task was taken last.
     pub(super) lost: u32,
 }
@@ -68,6 +71,7 @@ impl<'a> RemoteTasks<'a> {
             branches: config.worktrees.branch.pattern(),
             every: FETCH.min(length / 5).max(SHORTEST),
             fetched: None,
+            over: Vec::new(),
             lost: 0,
         };
         tasks.ask()?;
@@ -106,7 +110,8 @@ impl<'a> RemoteTasks<'a> {
     /// Fetches the branches, and asks who holds what.
     fn ask(&mut self) -> Result<(), Error> {
         let holding = self.writer.holding_of_tree();
-        holding.shared(&self.place.remote)?;
+        self.over = holding.shared(&self.place.remote)?;
+        self.over.retain(|stored| stored.seen.left().is_zero());
         self.fetch()?;
         self.fetched = Some(Instant::now());
         Ok(())
@@ -177,6 +182,17 @@ impl<'a> RemoteTasks<'a> {
                 branch,
                 "a branch could not be deleted"
             );
+        }
+    }
+
+    /// Removes what a killed worker has left of a task that is done and joined. A failure is logged: somebody does it later.
+    pub(super) fn clean(&mut self, task: &TaskId, branch: &str) {
+        self.forget(branch);
+        if let Some(at) = self.over.iter().position(|over| over.task == *task) {
+            let over = self.over.swap_remove(at);
+            if let Err(error) = self.writer.holding_of_tree().remove_ended(&over) {
+                tracing::warn!(error = error.logged(), %task, "a lease could not be removed");
+            }
         }
     }
 
