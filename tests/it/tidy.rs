@@ -301,6 +301,7 @@ fn each_library_has_one_home() {
         ("jsonschema", "read/schema/"),
         ("cel", "workflow/guard/"),
         ("regex", "workflow/guard/"),
+        ("regex_syntax", "workflow/guard/"),
         ("libc", "files/regular.rs"),
         ("rustix::fs", "files/directory.rs files/stamp.rs"),
         ("rustix::event", "run/ cli/keyboard.rs"),

@@ -517,7 +517,7 @@ impl Observer<'_> {
         }
         let ReadResult { data, mut problems } =
             read_by(self.limits.version, artifact.format, path, bytes);
-        let Some(data) = data else {
+        let Some(mut data) = data else {
             return (None, problems);
         };
         // The bytes as read, not as git stores them: a filter may change them.
@@ -539,6 +539,9 @@ impl Observer<'_> {
             problems.extend(found);
         }
         let valid = !problems.iter().any(Diagnostic::is_error);
+        if let Some(schema) = artifact.schema.as_ref().filter(|_| valid && is_latest) {
+            schema.make_whole(&mut data);
+        }
         (valid.then(|| Arc::new(data)), problems)
     }
 

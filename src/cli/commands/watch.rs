@@ -4,7 +4,8 @@ use super::prelude::{Args, Context, ExitCode, Failure, Ui, threads};
 use super::report;
 use orch_base::{Code, Timestamp};
 use orch_engine::drive::{
-    LeaseWatch, WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchPublisher, WatchVerifier, Watching,
+    LeaseWatch, WatchEffect, WatchEvent, WatchLoop, WatchMode, WatchPublisher, WatchVerifier,
+    Watching,
 };
 use orch_engine::gather::happenings;
 use orch_engine::notices::{FaultSink, Notifier};

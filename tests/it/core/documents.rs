@@ -85,7 +85,7 @@ fn every_code_has_a_document_that_earns_it() {
         .map(|finding| finding.code.to_string())
         .collect();
     let mut written = BTreeSet::new();
-    let folders = ["", "/guard", "/raw"];
+    let folders = ["", "/fact_types", "/guard", "/guard/typing", "/raw"];
     let sources = folders
         .map(|folder| files(&format!("crates/core/src/workflow{folder}"), "rs"))
         .concat();

@@ -300,10 +300,20 @@ codes! {
         "`GIT_DIR`, `GIT_WORK_TREE` or a related variable is set and does not match the current directory, or \
          `GIT_AUTHOR_DATE` or `GIT_COMMITTER_DATE` is no date for git.",
         "Unset the variable, or correct it: set `GIT_WORK_TREE` to the work tree of `GIT_DIR`.";
+    GuardConstant = "guard-constant", Finding,
+        "A guard compares a value with something that the value never is.",
+        "The schema, the phases of the workflow or the format list what the value can be, and this is not among it: often a \
+         slip, or a value that has another name now. Or the pattern of `matches` matches no text.",
+        "Write one of the values that the hint lists.";
     GuardError = "guard-error", No,
         "orch could not evaluate the guard of a rule.",
         "The guard compares values of incompatible types, or reads a value that does not exist.",
         "Run `orch explain TASK` to see the failing part and its values. Then correct the guard or the artifact.";
+    GuardField = "guard-field", Finding,
+        "A guard reads a member that the data never has.",
+        "The schema, or the format of the artifact, does not know it: the name is misspelled, or the member lies elsewhere. A \
+         file with an unknown extension is read as text and has no members.",
+        "Use one of the names that the hint lists, or set `format` of the artifact.";
     GuardFunction = "guard-function", Usage,
         "A guard calls a function that does not exist, or calls one in the wrong way.",
         "The name is misspelled, or the number of arguments is wrong.",
@@ -312,6 +322,11 @@ codes! {
         "A guard is too long or too deeply nested.",
         "The limits ensure that evaluating a task always ends quickly.",
         "Move parts of it to `[define]`, or to facts of an artifact.";
+    GuardMayFail = "guard-may-fail", Finding,
+        "A guard cannot be evaluated for some data that its schema allows.",
+        "It reads a member that the schema does not require, uses what may be null, takes an item of a list that may be empty, \
+         or divides by what may be 0. With such data, the task has a `guard-error`.",
+        "Test it first, as the hint says, for example with `has(plan.data.score) &&`; or let the schema require it.";
     GuardNotBoolean = "guard-not-boolean", Usage,
         "A guard does not evaluate to true or false.",
         "The expression yields a number, a string or a list.",
@@ -326,11 +341,9 @@ codes! {
         "Correct it at the column that the message names. A valid guard looks like `plan.ready && plan.data.ok`.";
     GuardType = "guard-type", Finding,
         "A guard uses a value as if it had another type.",
-        "It compares or computes with a value of another type, passes one to a function, or reads something that the \
-         format of the artifact never has. A file with an unknown extension, for example, is read as text and has no \
-         members.",
-        "Compare values of the same type, convert them with `int()`, `double()` or `string()`, or set `format` of \
-         the artifact.";
+        "It compares or computes with a value of another type, or passes one to a function. The values of a CSV file are \
+         texts, for example.",
+        "Compare values of the same type, or convert them with `int()`, `double()` or `string()`.";
     GuardUnasked = "guard-unasked", Finding,
         "A guard reads the data of an artifact that may not be there.",
         "It uses `.data` without checking `.ready` or `.valid` first, which can end in a `guard-error`.",

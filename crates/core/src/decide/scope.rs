@@ -65,6 +65,9 @@ impl<'a> TaskScope<'a> {
                     members.entry(key.clone()).or_insert_with(|| value.clone());
                 }
             }
+            if let Some(schema) = &self.workflow.state.schema {
+                schema.make_whole(&mut recorded);
+            }
             recorded
         })
     }

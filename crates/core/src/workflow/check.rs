@@ -4,11 +4,10 @@
 
 use super::cases::case_findings;
 use super::diagram::block;
-use super::guard::spelled;
-use super::place::{advised, heading, in_guard};
-use super::value_types::check_types;
+use super::fact_types::check_types;
+use super::place::{advised, heading};
 use super::verifies::never_verified;
-use super::{Artifact, Document, Outcome, Rule, Workflow};
+use super::{Document, Outcome, Rule, Workflow};
 use orch_base::{Code, Diagnostic, Hint, PhaseId};
 
 /// Every finding about a compiled workflow and its document.
@@ -17,7 +16,6 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
-        unasked(document, workflow, rule, &mut findings);
         changed_too_late(workflow, index, rule, &mut findings);
     }
     unproduced(document, workflow, &mut findings);
@@ -26,7 +24,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     findings.extend(never_verified(document, workflow));
     let types = check_types(document, workflow);
     // What a guard asks is only clear once its types fit.
-    if types.is_empty() {
+    if types.iter().all(|found| found.code == Code::GuardUnasked) {
         findings.extend(case_findings(document, workflow));
     }
     findings.extend(types);
@@ -56,50 +54,6 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
             );
         }
     }
-}
-
-/// `data` and named facts are missing keys unless the artifact is valid, so a guard must check `.ready` or
-/// `.valid` first.
-fn unasked(document: &Document, workflow: &Workflow, rule: &Rule, findings: &mut Vec<Diagnostic>) {
-    let reads = workflow.reads(&rule.when);
-    for (index, chain) in reads.iter().enumerate() {
-        let Some(artifact) = workflow
-            .artifacts
-            .iter()
-            .find(|artifact| artifact.name.as_str() == chain[0])
-        else {
-            continue;
-        };
-        let Some(member) = chain.get(1) else { continue };
-        if !needs_validity(artifact, member) {
-            continue;
-        }
-        let asked = reads[..index].iter().any(|earlier| {
-            earlier[0] == chain[0]
-                && matches!(earlier.get(1).map(String::as_str), Some("ready" | "valid"))
-        });
-        if !asked {
-            let message = format!(
-                "rule `{}` reads `{}` without checking `{}.ready` or `.valid` first",
-                rule.id,
-                spelled(chain),
-                artifact.name
-            );
-            let hint =
-                "the key is missing unless the artifact is valid, and then the guard is an error";
-            let place = in_guard(document, rule, &spelled(chain));
-            findings.push(
-                Diagnostic::warning(Code::GuardUnasked, message)
-                    .at(place)
-                    .hint(hint),
-            );
-            return;
-        }
-    }
-}
-
-fn needs_validity(artifact: &Artifact, member: &str) -> bool {
-    member == "data" || artifact.facts.iter().any(|(name, _)| name == member)
 }
 
 /// Whether a rule reads `.changed` of an artifact.

@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod diagram;
 mod document;
+mod fact_types;
 mod group;
 pub mod guard;
 mod loosened;
@@ -22,7 +23,7 @@ mod rule;
 mod schema_field;
 mod system;
 mod tree;
-mod value_types;
+
 mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};

@@ -16,6 +16,22 @@ const ACTION_MEMBERS: [&str; 2] = ["done", "skipped"];
 /// The members of the run in a guard.
 const RUN_MEMBERS: [&str; 4] = ["mode", "errors", "max_errors", "chosen"];
 
+/// What to write for a name that other languages know.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "True" | "TRUE" => "CEL says `true`",
+        "False" | "FALSE" => "CEL says `false`",
+        "None" | "nil" | "NULL" | "Null" | "undefined" => "CEL says `null`",
+        "now" | "today" | "date" | "time" | "clock" | "Date" => {
+            "guards see no clock: the same bytes give the same decision at any time. Let an artifact say when it was made"
+        }
+        "env" | "ENV" | "os" | "environment" | "process" => {
+            "guards see no environment: the same bytes give the same decision everywhere"
+        }
+        _ => return None,
+    })
+}
+
 impl Compiler<'_> {
     /// Parses a guard and applies a check to it. An invalid guard is reported and replaced by another, so that names
     /// that depend on it cause no further findings; the document is rejected anyway.
@@ -122,12 +138,19 @@ impl Compiler<'_> {
                     .chain(GUARD_ROOTS)
                     .collect();
                 let at = self.inner(text, root);
-                self.unknown(
-                    &at,
-                    Code::GuardUnknownName,
-                    "artifact or name",
-                    known.into_iter(),
-                );
+                match elsewhere(root) {
+                    Some(hint) => {
+                        let message = format!("there is no artifact or name `{root}`");
+                        let problem = Diagnostic::error(Code::GuardUnknownName, message);
+                        self.problem(&at.span, problem.hint(hint));
+                    }
+                    None => self.unknown(
+                        &at,
+                        Code::GuardUnknownName,
+                        "artifact or name",
+                        known.into_iter(),
+                    ),
+                }
                 continue;
             };
             let members: Vec<&str> = ARTIFACT_MEMBERS

@@ -17,13 +17,14 @@ mod re2;
 mod share;
 mod strings;
 mod types;
+pub(in crate::workflow) mod typing;
 mod value;
 mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
 pub use logic::{Logic, Question, Test};
 pub use parse::{GuardError, MAX_LENGTH};
-pub use types::{ITEM, Names, NoValue, Types};
+pub use types::{ITEM, Types};
 pub use walk::spelled;
 
 use cel::IdedExpr;

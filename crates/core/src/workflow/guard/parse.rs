@@ -121,8 +121,61 @@ fn parse_part(source: &str) -> Result<IdedExpr, GuardError> {
             let offset = first.map_or(0, |error| offset_of(source, error.pos.0, error.pos.1));
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let message = message.trim_start_matches("Syntax error: ").to_owned();
-            GuardError::new(Code::GuardSyntax, offset, message)
+            let error = GuardError::new(Code::GuardSyntax, offset, message);
+            match spelled_otherwise(source, offset) {
+                Some((offset, hint)) => GuardError {
+                    offset,
+                    hint: Some(hint.to_owned()),
+                    ..error
+                },
+                None => error,
+            }
         })
+}
+
+/// What other languages write, and what CEL says.
+const OTHERWISE: [(&str, &str); 11] = [
+    ("and", "CEL says `&&`"),
+    ("or", "CEL says `||`"),
+    (
+        "not",
+        "CEL says `!`, for example `!plan.ready`, or `!(x in list)`",
+    ),
+    ("is", "CEL says `==`"),
+    ("=", "CEL compares with `==`"),
+    ("<>", "CEL says `!=`"),
+    ("&", "CEL says `&&`"),
+    ("|", "CEL says `||`"),
+    ("if", "CEL says `condition ? one : other`"),
+    ("then", "CEL says `condition ? one : other`"),
+    ("else", "CEL says `condition ? one : other`"),
+];
+
+/// Where a text goes on as in another language, at the place of a syntax error or in the word before it, and what to write
+/// instead.
+fn spelled_otherwise(source: &str, offset: usize) -> Option<(usize, &'static str)> {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest = source.get(offset..)?;
+    let before = source.get(..offset)?.trim_end();
+    let start = before.trim_end_matches(is_inner).len();
+    let length = rest.find(|c: char| !is_inner(c)).unwrap_or(rest.len());
+    let found = OTHERWISE.iter().find_map(|(word, hint)| {
+        let is_word = word.starts_with(char::is_alphabetic);
+        let is_here = if is_word {
+            rest[..length].eq_ignore_ascii_case(word)
+        } else {
+            rest.starts_with(word)
+        };
+        let is_before = is_word && before[start..].eq_ignore_ascii_case(word);
+        match (is_before, is_here) {
+            (true, _) => Some((start, *hint)),
+            (false, true) => Some((offset, *hint)),
+            (false, false) => None,
+        }
+    });
+    // `<>` fails at its second sign.
+    let is_unequal = before.ends_with('<') && rest.starts_with('>');
+    found.or_else(|| is_unequal.then(|| (before.len() - 1, "CEL says `!=`")))
 }
 
 /// The byte offset of a (line, column) position, both from 1, as the parser reports them.

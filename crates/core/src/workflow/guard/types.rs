@@ -34,6 +34,9 @@ impl Types {
     /// Nothing is known.
     pub const ANY: Self = Self((1 << 10) - 1);
 
+    /// No value at all.
+    pub(super) const NONE: Self = Self(0);
+
     /// Not a type: the number comes of a division of what may be whole numbers, which leaves no fraction.
     pub(super) const QUOTIENT: Self = Self(1 << 10);
 
@@ -66,6 +69,27 @@ impl Types {
         self.0 & Self::ANY.0 & !other.0 == 0
     }
 
+    /// What is in both sets.
+    pub(super) const fn both(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// What is in this set and not in the other one.
+    pub(super) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether all of the other set is in this one.
+    pub(super) const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Each type of the set by itself.
+    pub(super) fn each(self) -> impl Iterator<Item = Self> {
+        let bits = (0..10).map(|bit| Self(1 << bit));
+        bits.filter(move |kind| kind.meets(self))
+    }
+
     /// Whether it comes of a division of what may be whole numbers.
     pub(super) const fn is_quotient(self) -> bool {
         self.0 & Self::QUOTIENT.0 != 0
@@ -96,18 +120,3 @@ impl fmt::Display for Types {
 
 /// The segment of a path that stands for each item of a list.
 pub const ITEM: &str = "[]";
-
-/// Why there is never a value at a path.
-pub struct NoValue {
-    /// The explanation to show.
-    pub message: String,
-    /// What to write instead.
-    pub hint: String,
-}
-
-/// What is known of the names in a guard.
-pub trait Names {
-    /// The types of the value at a path such as `["plan", "data", "status"]`, whose segments may be [`ITEM`].
-    /// Returns a [`NoValue`] if there is never one.
-    fn types(&self, path: &[String]) -> Result<Types, NoValue>;
-}
