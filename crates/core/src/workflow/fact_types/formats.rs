@@ -1,7 +1,7 @@
 //! What the readers of formats yield, as types.
 
 use crate::workflow::guard::Types;
-use crate::workflow::guard::typing::{ListType, MapWords, ValueType};
+use crate::workflow::guard::typing::{ListType, MapType, MapWords, RestType, ValueType};
 use crate::workflow::{Artifact, Format};
 use std::sync::Arc;
 
@@ -148,6 +148,9 @@ fn of_format(format: Format) -> Option<ValueType> {
 /// The type of the data of an artifact, of which a schema says this.
 pub(super) fn data_type(artifact: &Artifact, by_schema: Option<ValueType>) -> ValueType {
     let mut data = match (of_format(artifact.format), by_schema) {
+        (Some(table), Some(by_schema)) if artifact.format == Format::Csv => {
+            cells(&by_schema).unwrap_or(table)
+        }
         (Some(of_format), Some(by_schema)) => of_format.meet(&by_schema),
         (Some(known), None) | (None, Some(known)) => known,
         (None, None) => ValueType::any(),
@@ -167,6 +170,23 @@ pub(super) fn data_type(artifact: &Artifact, by_schema: Option<ValueType>) -> Va
         Arc::make_mut(map).words = Some(Arc::new(words(artifact)));
     }
     either
+}
+
+/// The rows of a table with these members: whatever a schema says of them, they are texts.
+fn cells(by_schema: &ValueType) -> Option<ValueType> {
+    let rows = by_schema.list.as_ref()?;
+    let mut row = MapType::clone(rows.item.map.as_ref()?);
+    for field in row.fields.values_mut() {
+        let known = field.value.text.clone().unwrap_or_default();
+        field.value = Arc::new(ValueType::texts(known));
+    }
+    if !matches!(row.rest, RestType::Closed) {
+        row.rest = RestType::Open(text());
+    }
+    Some(ValueType::lists(ListType {
+        item: ValueType::map(row),
+        at_least: rows.at_least,
+    }))
 }
 
 /// What the data of an artifact is, in words.

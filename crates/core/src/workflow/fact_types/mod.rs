@@ -333,4 +333,6 @@ fn conditions(workflow: &Workflow) -> impl Iterator<Item = &Guard> {
 }
 
 #[cfg(test)]
+mod random_tests;
+#[cfg(test)]
 mod tests;

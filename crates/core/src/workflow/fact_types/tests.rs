@@ -415,6 +415,21 @@ const FAULTY: &[(&str, &str, &str)] = &[
     ("plan.ready «or open.ready", "guard-syntax", "`||`"),
     ("«not plan.ready", "guard-syntax", "`!`"),
     ("plan.ready && plan.data.n «= 3", "guard-syntax", "`==`"),
+    (
+        "plan.ready && has(plan.data.tags) && «plan.data.tags == 'ui'",
+        "guard-type",
+        "write `'ui' in plan.data.tags`",
+    ),
+    (
+        "plan.ready && plan.data.items.exists(i, has(i.done) && «i.done == 'true')",
+        "guard-type",
+        "write it alone",
+    ),
+    (
+        "table.ready && table.data.exists(row, «row.points == 3)",
+        "guard-type",
+        "write `int(row.points)`",
+    ),
     ("plan.ready && plan.data.n «<> 3", "guard-syntax", "`!=`"),
     ("plan.ready == «True", "guard-unknown-name", "`true`"),
     ("plan.ready && «now() > 3", "guard-function", "no clock"),

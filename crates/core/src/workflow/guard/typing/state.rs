@@ -3,7 +3,7 @@
 use super::super::types::ITEM;
 use super::super::walk::chain;
 use super::env::{NeededType, TypeEnv, TypeNeed};
-use super::macros::unmetered;
+use super::macros::{MacroKind, WrittenMacro, unmetered};
 use super::spots::Spots;
 use super::words::FaultWords;
 use cel::IdedExpr;
@@ -123,6 +123,14 @@ impl GuardTyper<'_> {
         env: &TypeEnv,
         what: NeededType,
     ) -> Option<TypeNeed> {
+        let mut part = part;
+        // What `map` makes has as many items as what it goes through.
+        while let Expr::Comprehension(inner) = &unmetered(part).expr {
+            let written = WrittenMacro::of(inner);
+            part = written
+                .filter(|written| written.kind == MacroKind::Map)?
+                .range;
+        }
         if self.begins_local(part) {
             return None;
         }

@@ -217,15 +217,17 @@ impl<'e> GuardTyper<'e> {
         }
         let made = written.result.map(|result| self.value(result, &within));
         self.locals.pop();
-        let item = match (written.kind, made) {
-            (MacroKind::Map, Some(made)) => made,
-            (MacroKind::Filter, _) => within.root(written.item).cloned().unwrap_or_default(),
+        let of_range = range.list.as_ref().and_then(|list| list.at_least);
+        let (item, at_least) = match (written.kind, made) {
+            (MacroKind::Map, Some(made)) if written.condition.is_none() => (made, of_range),
+            (MacroKind::Map, Some(made)) => (made, None),
+            (MacroKind::Filter, _) => {
+                let item = within.root(written.item).cloned();
+                (item.unwrap_or_default(), None)
+            }
             _ => return ValueType::truth(),
         };
-        ValueType::lists(ListType {
-            item,
-            at_least: None,
-        })
+        ValueType::lists(ListType { item, at_least })
     }
 
     /// Notes that a part is no condition. `offset` is the place of what needs one.

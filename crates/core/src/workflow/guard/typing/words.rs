@@ -215,10 +215,34 @@ fn converted(operands: [&IdedExpr; 2], kinds: [Types; 2], spots: &Spots<'_>) -> 
     )
 }
 
+/// How to compare a list with an item, or true and false with a text.
+fn compared_otherwise(
+    sides: [&IdedExpr; 2],
+    kinds: [Types; 2],
+    spots: &Spots<'_>,
+) -> Option<String> {
+    let written = sides.map(|side| spots.written(side));
+    let nth = |wanted: Types| kinds.iter().position(|kinds| *kinds == wanted);
+    if let Some(list) = nth(Types::LIST) {
+        return Some(format!(
+            "write `{} in {}`",
+            written[1 - list],
+            written[list]
+        ));
+    }
+    let truth = nth(Types::BOOL)?;
+    nth(Types::TEXT).map(|_| {
+        format!(
+            "`{}` is true or false: write it alone, or `!{}`",
+            written[truth], written[truth]
+        )
+    })
+}
+
 pub fn never_equal(sides: [&IdedExpr; 2], types: [&ValueType; 2], spots: &Spots<'_>) -> FaultWords {
     let kinds = types.map(ValueType::kinds);
     let message = format!("{} is never equal to {}", kinds[0], kinds[1]);
-    let hint = converted(sides, kinds, spots);
+    let hint = converted(sides, kinds, spots).or_else(|| compared_otherwise(sides, kinds, spots));
     words(
         Code::GuardType,
         message,
