@@ -459,3 +459,48 @@ fn what_no_commit_makes_a_difference_to_stays_known_after_many_commits() {
     world.commit_code("1", None);
     assert_eq!(costs(&world).1.looks, 5);
 }
+
+#[test]
+fn what_changes_in_related_tasks_is_seen() {
+    let world = world();
+    world.orch(&["new", "f", "--workflow", "epic"]).succeeds();
+    world.orch(&["relate", "b", "--parent", "f"]).succeeds();
+    world
+        .orch(&["relate", "c", "--after", "a,b", "--parent", "f"])
+        .succeeds();
+    settle();
+    status(&world, "related");
+    let done = |task: &str| {
+        let words = ["next", task, "--override", "it is done", "--to", "done"];
+        world.orch(&words).succeeds();
+    };
+    type Change<'c> = (&'c str, &'c dyn Fn());
+    let changes: [Change<'_>; 6] = [
+        ("one is done", &|| done("a")),
+        ("all are done", &|| done("b")),
+        ("one is not done any more", &|| {
+            world.git(&["checkout", "-q", "HEAD~1", "--", "tasks/b"]);
+        }),
+        ("one is gone", &|| {
+            fs::rename(world.path("tasks/a"), world.path("../a")).expect("moved");
+        }),
+        ("it is back", &|| {
+            fs::rename(world.path("../a"), world.path("tasks/a")).expect("moved");
+        }),
+        ("a branch on which none is done", &|| {
+            world.git(&["stash", "-q"]);
+            world.git(&["switch", "-q", "-c", "side", "HEAD~2"]);
+        }),
+    ];
+    let mut said = vec![status(&world, "nothing")];
+    for (what, change) in changes {
+        change();
+        settle();
+        let now = status(&world, what);
+        assert_ne!(said.last(), Some(&now), "{what}");
+        said.push(now);
+    }
+    costs(&world);
+    let (tasks, second) = costs(&world);
+    assert_eq!((second.looks, second.known), (0, tasks as u64));
+}

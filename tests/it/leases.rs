@@ -89,6 +89,11 @@ fn two_work_trees_take_different_tasks_and_a_held_one_is_left_alone() {
         .reports("Eve holds `b`");
     world.orch(&["watch", "--once"]).says("Eve holds `b`");
     assert_eq!(kinds(&world, "b"), ["create"]);
+    // One that is held keeps no other from moving.
+    world.plan("c", 1);
+    let ended = world.orch(&["next", "*"]).ends(1);
+    ended.reports("Eve holds `b`").says("c: planning ->");
+    assert_eq!(kinds(&world, "c"), ["create", "advance"]);
 
     // The holder's first step brings the event along, in one commit.
     let before = world.git(&["rev-list", "--count", "HEAD"]);

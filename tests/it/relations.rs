@@ -90,6 +90,13 @@ fn a_task_waits_for_others_and_an_epic_for_its_parts() {
         waiting["relations"],
         serde_json::json!({"after": ["a"], "parent": "epic", "priority": "high", "assignee": "eva"})
     );
+    let free = world.orch_json(&["free"]);
+    let first = &free["tasks"][0];
+    assert_eq!(
+        (first["task"].as_str(), first["behind"].as_u64()),
+        (Some("a"), Some(2)),
+        "`b` waits for it, and the epic for `b`"
+    );
     world.orch(&["next", "b"]).ends(3);
     world
         .orch(&["status"])

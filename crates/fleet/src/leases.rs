@@ -2,11 +2,13 @@
 
 use crate::owner::random_token;
 use crate::store::{LeaseStore, StoredLease, Swapped};
-use crate::trail::Question;
+use crate::trail::LeaseQuestion;
 use orch_base::{Error, TaskId, Timestamp};
 use orch_core::lease::{Lease, LeaseOwner, LeaseStanding, next_generation, standing};
 use std::time::Duration;
 
+/// The answer of a store that could not be reached, in the log.
+const UNKNOWN: &str = "unknown";
 /// How often a swap is tried again that another process was faster than.
 const TRIES: u32 = 64;
 
@@ -83,6 +85,25 @@ pub fn renewed(before: &Lease, terms: &LeaseTerms) -> Result<Lease, Error> {
     })
 }
 
+impl TakeOutcome {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Held { .. } => "own",
+            Self::Refused(_) => "other",
+        }
+    }
+}
+
+impl KeptLease {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Own(_) => "own",
+            Self::Other(_) => "other",
+        }
+    }
+}
+
 impl<'s> Leases<'s> {
     /// The leases of an owner in a store.
     pub fn new(store: &'s mut dyn LeaseStore, owner: LeaseOwner) -> Self {
@@ -99,14 +120,14 @@ impl<'s> Leases<'s> {
         breaks: bool,
     ) -> Result<TakeOutcome, Error> {
         let taken = self.taken(task, recorded, terms, breaks);
-        let question = Question {
+        let question = LeaseQuestion {
             what: "take",
             task,
             owner: &self.owner,
             recorded,
             breaks,
         };
-        question.answered(&taken);
+        question.answered(taken.as_ref().map_or(UNKNOWN, TakeOutcome::word));
         taken
     }
 
@@ -155,14 +176,14 @@ impl<'s> Leases<'s> {
         terms: &LeaseTerms,
     ) -> Result<KeptLease, Error> {
         let kept = self.kept(task, recorded, terms);
-        let question = Question {
+        let question = LeaseQuestion {
             what: "keep",
             task,
             owner: &self.owner,
             recorded,
             breaks: false,
         };
-        question.answered(&kept);
+        question.answered(kept.as_ref().map_or(UNKNOWN, KeptLease::word));
         kept
     }
 
@@ -199,14 +220,19 @@ impl<'s> Leases<'s> {
     /// error means that the store cannot be reached.
     pub fn release(&mut self, task: &TaskId) -> Result<Option<Result<Lease, StoredLease>>, Error> {
         let released = self.released(task);
-        let question = Question {
+        let question = LeaseQuestion {
             what: "release",
             task,
             owner: &self.owner,
             recorded: 0,
             breaks: false,
         };
-        question.answered(&released);
+        question.answered(match &released {
+            Ok(None) => "free",
+            Ok(Some(Ok(_))) => "released",
+            Ok(Some(Err(_))) => "other",
+            Err(_) => UNKNOWN,
+        });
         released
     }
 

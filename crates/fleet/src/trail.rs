@@ -2,13 +2,12 @@
 //! replays these lines in the model of leases.
 
 use crate::boot::BootTime;
-use crate::leases::{KeptLease, TakeOutcome};
 use crate::store::{LeaseVersion, StoredLease};
-use orch_base::{Error, TaskId};
+use orch_base::TaskId;
 use orch_core::lease::{Lease, LeaseOwner};
 
 /// A question about a lease, for one owner.
-pub(crate) struct Question<'q> {
+pub(crate) struct LeaseQuestion<'q> {
     /// `take`, `keep` or `release`.
     pub what: &'static str,
     pub task: &'q TaskId,
@@ -19,50 +18,16 @@ pub(crate) struct Question<'q> {
     pub breaks: bool,
 }
 
-/// The answer to a question, in a word.
-pub(crate) trait Answer {
-    fn word(&self) -> &'static str;
-}
-
-impl Answer for TakeOutcome {
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Held { .. } => "own",
-            Self::Refused(_) => "other",
-        }
-    }
-}
-
-impl Answer for KeptLease {
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Own(_) => "own",
-            Self::Other(_) => "other",
-        }
-    }
-}
-
-impl Answer for Option<Result<Lease, StoredLease>> {
-    fn word(&self) -> &'static str {
-        match self {
-            None => "free",
-            Some(Ok(_)) => "released",
-            Some(Err(_)) => "other",
-        }
-    }
-}
-
-impl Question<'_> {
-    /// Notes what was answered.
-    pub(crate) fn answered(&self, answer: &Result<impl Answer, Error>) {
+impl LeaseQuestion<'_> {
+    /// Notes what was answered, in a word.
+    pub(crate) fn answered(&self, answer: &str) {
         tracing::debug!(
             what = self.what,
             task = %self.task,
             owner = self.owner.name,
             recorded = self.recorded,
             breaks = self.breaks,
-            answer = answer.as_ref().map_or("unknown", Answer::word),
+            answer,
             "asked for a lease"
         );
     }

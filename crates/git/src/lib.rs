@@ -77,7 +77,7 @@ mod tests;
 pub use changes::{KnownRefs, Range, Visited};
 pub use clean::Filters;
 pub use code::{CodeCommit, CodePart, CodeParts, OnlyFiles, Since, Start};
-pub use code_history::{CodeQuestion, CommitsOf, NamedLog};
+pub use code_history::{BaseBranch, CodeQuestion, CommitsOf, NamedLog};
 pub use commit::{Committed, LockOrder, PlannedCommit, Transaction, Transactions, Write};
 pub use conflict::{GitSettings, Operation, Unmerged};
 pub use environment::Environment;

@@ -253,8 +253,7 @@ impl Recording {
     fn judge(&self, case: &Case) -> Result<(), String> {
         let world = copy(&self.template);
         materialise(&world.root(), &self.start, &self.image(case));
-        // A power failure ends the boot, and with it each lease. Here the boot goes on, and the owner of the copy is another.
-        let _ = fs::remove_dir_all(world.path(".git/orch/leases"));
+        end_boot(&world);
         (self.scene.judge)(self, case, &world)?;
         let audit = ended_in_time(&world, &["audit"])?;
         // A clone takes what is reachable, and nothing else.
@@ -286,6 +285,21 @@ impl Recording {
             names.collect::<Vec<_>>().join(" "),
             bytes.collect::<Vec<_>>().join(", ")
         )
+    }
+}
+
+/// Makes the leases of a copy those of an earlier boot, as a power failure does. What it left damaged is as it is.
+fn end_boot(world: &World) {
+    let Ok(leases) = fs::read_dir(world.path(".git/orch/leases")) else {
+        return;
+    };
+    for lease in leases {
+        let path = lease.expect("an entry").path();
+        let text = fs::read(&path).expect("read");
+        if let Ok(mut lease) = serde_json::from_slice::<Value>(&text) {
+            lease["boot"] = "earlier".into();
+            fs::write(&path, lease.to_string()).expect("written");
+        }
     }
 }
 

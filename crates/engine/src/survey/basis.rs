@@ -1,6 +1,6 @@
 //! What a look depends on besides the settings, the files of the task and what HEAD holds of them.
 
-use orch_base::RepoPath;
+use orch_base::{RepoPath, TaskId};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 
@@ -13,6 +13,8 @@ pub(crate) struct LookBasis {
     unknown: Cell<bool>,
     /// Whether it has read other tasks.
     others: Cell<bool>,
+    /// Of other tasks, those of which it was asked whether they are done on the base branch.
+    on_base: RefCell<Vec<TaskId>>,
     /// Files outside the task, and whether they were there.
     files: RefCell<Vec<(RepoPath, bool)>>,
     /// Files of the task that git does not ignore, as it was asked.
@@ -40,6 +42,20 @@ impl LookBasis {
         self.others.set(true);
     }
 
+    /// Notes that it was asked whether these tasks are done on the base branch.
+    pub(super) fn note_on_base(&self, tasks: &[TaskId]) {
+        self.on_base.borrow_mut().extend_from_slice(tasks);
+    }
+
+    /// Whether it has read other tasks.
+    pub(super) fn rests_on_others(&self) -> bool {
+        self.others.get()
+    }
+
+    pub(super) fn on_base(&self) -> Vec<TaskId> {
+        self.on_base.borrow().clone()
+    }
+
     /// Notes what git said about a file of the task. What it says depends on files that no stamp of the task tells of,
     /// so it is to be asked again; one that it ignores is looked at again.
     pub(super) fn note_ignored(&self, path: &RepoPath, is_ignored: bool) {
@@ -62,8 +78,7 @@ impl LookBasis {
     /// Whether it has read no other task, and the files outside the task are there or missing as they were. Asks the disk, not what a series of looks
     /// has found, because a step rests on it.
     pub(super) fn stands(&self, root: &Path) -> bool {
-        let rests_on_others = self.others.get();
-        !rests_on_others
+        !self.rests_on_others()
             && self
                 .files
                 .borrow()
@@ -71,8 +86,9 @@ impl LookBasis {
                 .all(|(path, was_file)| path.under(root).is_file() == *was_file)
     }
 
+    /// Whether it has read what cannot be compared later.
     pub(super) fn is_unknown(&self) -> bool {
-        self.unknown.get() || self.others.get()
+        self.unknown.get()
     }
 
     pub(super) fn reads_history(&self) -> bool {

@@ -11,8 +11,9 @@
 
 use super::listed::{ListedTask, Stamped, listed_digest};
 use super::moved::{QuietPasts, is_far_back};
+use super::others::Related;
 use super::{Error, Look, Reader, Sight, TaskRef, Workspace};
-use orch_base::{Digest, RepoPath, locked};
+use orch_base::{Digest, RepoPath, TaskId, locked};
 use orch_core::config;
 use orch_files::{Directory, FileStamp};
 use orch_git::{caches, durable};
@@ -56,7 +57,44 @@ struct KeptLook {
     files: Vec<(RepoPath, bool)>,
     /// Files of the task that git did not ignore, if that matters.
     unignored: Vec<RepoPath>,
+    /// What it has seen of other tasks, if it has read any.
+    others: Option<KeptOthers>,
     text: String,
+}
+
+/// What a look has seen of other tasks.
+#[derive(Clone, Serialize, Deserialize)]
+struct KeptOthers {
+    related: Related,
+    /// Those of which it was asked whether they are done on the base branch.
+    on_base: Vec<TaskId>,
+    /// The digest of what it has seen.
+    seen: Digest,
+}
+
+impl KeptOthers {
+    /// What a look at a task that is related so sees now. Returns an error if another task cannot be read.
+    fn now(
+        look: &Look<'_>,
+        task: &TaskRef,
+        related: Related,
+        on_base: Vec<TaskId>,
+    ) -> Result<Self, Error> {
+        let others = look.others_of(task, &related)?;
+        let done = look.done_on_base(&on_base)?;
+        let seen = Digest::of_blob(format!("{others:?} {done:?}").as_bytes());
+        Ok(Self {
+            related,
+            on_base,
+            seen,
+        })
+    }
+
+    /// Whether a look would see the same now.
+    fn stand(&self, look: &Look<'_>, task: &TaskRef) -> bool {
+        let now = Self::now(look, task, self.related.clone(), self.on_base.clone());
+        now.is_ok_and(|now| now.seen == self.seen)
+    }
 }
 
 /// What the search needs of a kept look.
@@ -340,7 +378,11 @@ pub(super) fn recall<R>(
                 .files
                 .iter()
                 .all(|(path, was_file)| look.is_file_outside(path) == *was_file)
-            && kept.unignored.iter().all(is_unignored);
+            && kept.unignored.iter().all(is_unignored)
+            && kept
+                .others
+                .as_ref()
+                .is_none_or(|others| others.stand(look, task));
         if stands { of_text(&kept.text) } else { None }
     };
     // If the search has asked for the stamps, it did so before HEAD was read. What HEAD holds now is compared.
@@ -476,6 +518,13 @@ pub(super) fn answer_anew<R>(
     let code = commit
         .filter(|_| on_code)
         .map(|commit| (sight.workflow().name.to_string(), commit));
+    let others = match sight.state().filter(|_| sight.basis.rests_on_others()) {
+        Some(state) => {
+            let related = Related::of(sight.workflow(), &state.relations);
+            Some(KeptOthers::now(look, task, related, sight.basis.on_base()))
+        }
+        None => None,
+    };
     // A directory that lost its last artifact since the search is no task, and what is kept would vouch for one.
     let Observed {
         state,
@@ -486,6 +535,7 @@ pub(super) fn answer_anew<R>(
     let is_task = state.is_some() || log.is_there() || !read.is_empty();
     let made = answer(look.reader, sight);
     if let (true, Some(listed), Some(held)) = (is_comparable && is_task, listed, held)
+        && let Ok(others) = others.transpose()
         && let Some(text) = to_text(&made)
     {
         let directory = task.directory().clone();
@@ -498,6 +548,7 @@ pub(super) fn answer_anew<R>(
             code,
             files,
             unignored,
+            others,
             text,
         });
     }

@@ -128,7 +128,7 @@ impl Crew<'_> {
         answer: impl Fn(&Reader, &TaskRef, Result<Sight, Error>) -> R + Sync,
     ) -> Vec<R> {
         self.in_parts(tasks, |reader, part| {
-            let begun = Look::begin(reader).map(|look| look.to(depth));
+            let begun = Look::go_on(reader).map(|look| look.to(depth));
             let look = |task: &TaskRef| match &begun {
                 Ok(look) => look.at(task),
                 // Each task has the error.
@@ -152,7 +152,7 @@ impl Crew<'_> {
     ) -> Vec<Option<Result<Sight, Error>>> {
         if let Some(known) = self.known {
             return self.in_parts(tasks, |reader, part| {
-                let begun = Look::begin(reader);
+                let begun = Look::go_on(reader);
                 let answer = |reader: &Reader, sight: Sight| {
                     let stamp = FileStamp::at(&sight.task.suggestion_path().under(&reader.root));
                     (sight, stamp)
@@ -228,7 +228,7 @@ impl Crew<'_> {
             known.map_or_else(|| (0..tasks.len()).collect(), |known| known.begin(tasks));
         let in_order: Vec<&TaskRef> = order.iter().map(|at| &tasks[*at]).collect();
         let made = self.in_parts(&in_order, |reader, part| {
-            let begun = Look::begin(reader);
+            let begun = Look::go_on(reader);
             let work = |task: &&TaskRef| {
                 let made = work_on(reader, task, &begun);
                 known.inspect(|known| known.done(task.directory()));
@@ -260,6 +260,7 @@ impl Crew<'_> {
         let parts: Vec<&[T]> = of.chunks(PART).collect();
         let next = AtomicUsize::new(0);
         let work = |reader: &Reader| {
+            reader.others.forget();
             let mut done: Vec<(usize, Vec<R>)> = Vec::new();
             loop {
                 let number = next.fetch_add(1, Relaxed);

@@ -1,10 +1,10 @@
 //! What a series of looks has read of other tasks.
 
 use super::{Error, TaskRef};
-use orch_base::TaskId;
+use orch_base::{Digest, TaskId};
 use orch_core::decide::{GraphTask, OtherTask, OtherTasks, Recorded};
 use orch_core::workflow::Workflow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -27,11 +27,22 @@ pub(crate) struct KnownOthers {
     pub(super) parts: RefCell<Option<Arc<Vec<Arc<OtherGlimpse>>>>>,
     /// Tasks from which relations lead to no cycle.
     pub(super) sound: RefCell<HashSet<TaskId>>,
+    /// The HEAD under which a series of several looks has read them.
+    head: Cell<Option<Digest>>,
 }
 
 impl KnownOthers {
+    /// Forgets everything, unless a series of looks goes on under this HEAD.
+    pub(super) fn go_on(&self, head: Option<Digest>) {
+        if self.head.get() != head {
+            self.forget();
+            self.head.set(head);
+        }
+    }
+
     /// Forgets everything, because another series begins.
     pub(super) fn forget(&self) {
+        self.head.set(None);
         self.named.borrow_mut().clear();
         self.parts.borrow_mut().take();
         self.sound.borrow_mut().clear();

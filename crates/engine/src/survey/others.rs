@@ -13,6 +13,8 @@ use orch_core::decide::{
 use orch_core::record::{KnownLog, LogPeek, RecordReading, StateText, believed_state, read_record};
 use orch_core::workflow::{Phase, Workflow};
 use orch_files::Content;
+use orch_git::{BaseBranch, Store};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,6 +25,23 @@ const LOG_END: u64 = 64 << 10;
 /// Whether a decision about a task with these relations may rest on other tasks.
 pub(super) fn rests_on_others(workflow: &Workflow, relations: &Relations) -> bool {
     !relations.after.is_empty() || relations.parent.is_some() || workflow.reads_children()
+}
+
+/// What says which other tasks a look at a task reads.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Related {
+    relations: Relations,
+    /// Whether the workflow asks about the parts of the task.
+    reads_children: bool,
+}
+
+impl Related {
+    pub(super) fn of(workflow: &Workflow, relations: &Relations) -> Self {
+        Self {
+            relations: relations.clone(),
+            reads_children: workflow.reads_children(),
+        }
+    }
 }
 
 /// Reads the tasks to which a task is related, in one source.
@@ -41,10 +60,13 @@ impl<'s> OtherReader<'s> {
     pub(super) fn other_tasks(
         &self,
         task: &TaskRef,
-        workflow: &Workflow,
-        relations: &Relations,
+        related: &Related,
         known: &KnownOthers,
     ) -> Result<OtherTasks, Error> {
+        let Related {
+            relations,
+            reads_children,
+        } = related;
         let mut others = OtherTasks::default();
         for id in &relations.after {
             let Some(found) = self.other(id, known)? else {
@@ -60,7 +82,7 @@ impl<'s> OtherReader<'s> {
                 });
             }
         }
-        if workflow.reads_children() {
+        if *reads_children {
             for part in self.parts_of(&task.id, known)? {
                 others.seen.extend(
                     part.seen
@@ -73,7 +95,7 @@ impl<'s> OtherReader<'s> {
             id: task.id.clone(),
             relations: relations.clone(),
             done: false,
-            waits_for_parts: workflow.reads_children(),
+            waits_for_parts: *reads_children,
         };
         others.fault = self.graph_around(own, known)?.fault(&task.id);
         Ok(others)
@@ -324,26 +346,31 @@ impl SeesOthers for Snapshot<'_> {
         }
         let none = KnownOthers::default();
         let known = self.others.unwrap_or(&none);
-        OtherReader::of(self).other_tasks(task, workflow, &state.relations, known)
+        OtherReader::of(self).other_tasks(task, &Related::of(workflow, &state.relations), known)
     }
 }
 
 impl Look<'_> {
+    /// What a look that is related so would see of other tasks now. Returns an error if one cannot be read.
+    pub(super) fn others_of(&self, task: &TaskRef, related: &Related) -> Result<OtherTasks, Error> {
+        self.reader.snapshot_at(self.commit(), |snapshot| {
+            OtherReader::of(snapshot).other_tasks(task, related, &self.reader.others)
+        })
+    }
+
     /// Those of these tasks that are done on the base branch. Returns an error if git cannot be read.
     pub(super) fn done_on_base(&self, ids: &[TaskId]) -> Result<Option<DoneOnBase>, Error> {
         let Some(store) = self.reader.store.as_ref() else {
             return Ok(None);
         };
-        let git = &self.reader.settings.config.git;
-        let refs = store.refs();
-        let mut base = refs.base_branch(git.base.as_deref(), git.protected.texts())?;
-        // Without a remote nothing says which branch it is, and nearly always it has one of these names.
-        for usual in ["main", "master"] {
-            if base.is_none() && git.base.is_none() {
-                base = refs.base_branch(Some(usual), &[])?;
+        let base = match self.base.get() {
+            Some(base) => base,
+            None => {
+                let found = self.base_elsewhere(store)?;
+                self.base.get_or_init(|| found)
             }
-        }
-        let Some(base) = base.filter(|base| Some(base.tip) != self.commit()) else {
+        };
+        let Some(base) = base else {
             return Ok(None);
         };
         let source = store.objects().source_at(Some(base.tip));
@@ -364,8 +391,22 @@ impl Look<'_> {
                 tasks.push(id.clone());
             }
         }
-        let branch = base.name;
+        let branch = base.name.clone();
         Ok(Some(DoneOnBase { branch, tasks }).filter(|done| !done.tasks.is_empty()))
+    }
+
+    /// The base branch, unless it is where HEAD is. Returns an error if git cannot be read.
+    fn base_elsewhere(&self, store: &Store) -> Result<Option<BaseBranch>, Error> {
+        let git = &self.reader.settings.config.git;
+        let refs = store.refs();
+        let mut base = refs.base_branch(git.base.as_deref(), git.protected.texts())?;
+        // Without a remote nothing says which branch it is, and nearly always it has one of these names.
+        for usual in ["main", "master"] {
+            if base.is_none() && git.base.is_none() {
+                base = refs.base_branch(Some(usual), &[])?;
+            }
+        }
+        Ok(base.filter(|base| Some(base.tip) != self.commit()))
     }
 }
 
@@ -394,7 +435,7 @@ impl Finder<'_> {
     ) -> Result<OtherTasks, Error> {
         let known = KnownOthers::default();
         self.reader.snapshot(|snapshot| {
-            OtherReader::of(snapshot).other_tasks(task, workflow, relations, &known)
+            OtherReader::of(snapshot).other_tasks(task, &Related::of(workflow, relations), &known)
         })
     }
 }

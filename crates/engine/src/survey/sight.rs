@@ -18,9 +18,9 @@ use orch_core::decide::{
 };
 use orch_core::workflow::Workflow;
 use orch_files::{Entry, FileStamp, ObservedLog};
-use orch_git::{Head, Store, StoreCounts};
+use orch_git::{BaseBranch, Head, Store, StoreCounts};
 use orch_read::{Observed, StateFile};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -169,7 +169,8 @@ impl Sight {
     /// later.
     #[must_use]
     pub fn rests_on_more(&self) -> bool {
-        self.basis.reads_history() || self.basis.is_unknown()
+        let basis = &self.basis;
+        basis.reads_history() || basis.is_unknown() || basis.rests_on_others()
     }
 
     /// The same under a HEAD that has moved by steps of other tasks, which change no code; `None` if the look was made under
@@ -242,6 +243,12 @@ pub enum LookDepth {
 /// How many bytes of the end of a log a look reads. A shorter log is read whole.
 const LOG_END: u64 = 64 << 10;
 
+/// Lets the next look read git's attribute files anew.
+fn forget_attributes(reader: &Reader) {
+    let store = reader.store.iter();
+    store.for_each(|store| store.filters().forget_attributes());
+}
+
 /// One look at tasks: under one HEAD, and one state of what lies around them.
 ///
 /// Which HEAD that is, is settled before any file of a task is listed. A file outside the tasks is asked for once.
@@ -252,22 +259,35 @@ pub struct Look<'w> {
     depth: LookDepth,
     /// Which files outside the tasks are there.
     files_outside: RefCell<HashMap<RepoPath, bool>>,
+    /// The base branch, if it is not where HEAD is, as soon as somebody has asked for it.
+    pub(super) base: OnceCell<Option<BaseBranch>>,
 }
 
 impl<'w> Look<'w> {
     /// A look under HEAD as it is now. Returns an error if that cannot be read.
     pub fn begin(reader: &'w Reader) -> Result<Self, Error> {
+        Ok(Self::under(reader, Self::head_now(reader)?))
+    }
+
+    fn head_now(reader: &Reader) -> Result<Option<Head>, Error> {
         let store = reader.store.as_ref().filter(|_| reader.reads_work_dir());
-        let head = store.map(|store| store.refs().head()).transpose()?;
-        Ok(Self::under(reader, head))
+        store.map(|store| store.refs().head()).transpose()
+    }
+
+    /// The next look of a series under HEAD as it is now. What the series has read of other tasks counts as long as HEAD is
+    /// the same. Returns an error if HEAD cannot be read.
+    pub(super) fn go_on(reader: &'w Reader) -> Result<Self, Error> {
+        let head = Self::head_now(reader)?;
+        reader
+            .others
+            .go_on(head.as_ref().and_then(|head| head.commit));
+        forget_attributes(reader);
+        Ok(Self::among(reader, head))
     }
 
     /// A look under a HEAD that was read before.
     pub(crate) fn under(reader: &'w Reader, head: Option<Head>) -> Self {
-        reader
-            .store
-            .iter()
-            .for_each(|store| store.filters().forget_attributes());
+        forget_attributes(reader);
         reader.others.forget();
         Self::among(reader, head)
     }
@@ -279,6 +299,7 @@ impl<'w> Look<'w> {
             head,
             depth: LookDepth::End,
             files_outside: RefCell::default(),
+            base: OnceCell::new(),
         }
     }
 
@@ -610,7 +631,7 @@ impl Look<'_> {
             attempt_of(self.reader.store.as_ref()?, &task.id, due)
         };
         let done_on_base = |ids: &[TaskId]| {
-            basis.note_history();
+            basis.note_on_base(ids);
             let done = if past {
                 Ok(None)
             } else {
