@@ -20,6 +20,7 @@ use orch_core::decide::{
     News, Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick, Usage,
 };
 use orch_git::SideWork;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -286,8 +287,8 @@ impl Drive<'_> {
             effect = match self.save_if_due(&effect) {
                 Err(error) => self.block(effect, error, report),
                 Ok(()) => match self.publish_before(effect, report) {
-                    Ok(effect) => self.carry_out(effect, report),
-                    Err(instead) => instead,
+                    ControlFlow::Continue(effect) => self.carry_out(effect, report),
+                    ControlFlow::Break(instead) => instead,
                 },
             };
         }

@@ -18,6 +18,7 @@ use orch_core::decide::{
 use orch_fleet::publish::{BranchStep, StepPublished, StepPublisher};
 use orch_git::{Follow, Joined, Store};
 use std::fs;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// How often a run looks after its lease at most.
@@ -528,16 +529,16 @@ impl Drive<'_> {
         &mut self,
         effect: RunEffect,
         report: &mut Reporter<'_>,
-    ) -> Result<RunEffect, RunEffect> {
+    ) -> ControlFlow<RunEffect, RunEffect> {
         let Some(publishing) = &mut self.publishing else {
-            return Ok(effect);
+            return ControlFlow::Continue(effect);
         };
         let next = match &effect {
             RunEffect::Evaluate | RunEffect::LookBack => Next::Look,
             RunEffect::Record(_) => Next::Step,
             RunEffect::Perform => Next::Executor,
             RunEffect::Finish(_) => Next::End,
-            RunEffect::Wait(..) | RunEffect::Over => return Ok(effect),
+            RunEffect::Wait(..) | RunEffect::Over => return ControlFlow::Continue(effect),
         };
         let published = publishing.before(next);
         for note in publishing.notes() {
@@ -552,14 +553,14 @@ impl Drive<'_> {
                 reason.push_str("; ");
                 reason.push_str(&unpublished);
             }
-            return Ok(effect);
+            return ControlFlow::Continue(effect);
         }
         let (retry, why) = match published {
             Ok(has_moved) => {
                 if has_moved {
                     self.sight = None;
                 }
-                return Ok(effect);
+                return ControlFlow::Continue(effect);
             }
             Err(PublishStop::Later(why)) => (RetryPolicy::Long, why),
             Err(PublishStop::Unfit(why)) => (RetryPolicy::Never(Ending::Waiting), why),
@@ -574,7 +575,7 @@ impl Drive<'_> {
                 (RetryPolicy::Never(ending), why)
             }
         };
-        Err(match effect {
+        ControlFlow::Break(match effect {
             RunEffect::Record(command) if self.machine.over.is_some() => {
                 self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), report)
             }
