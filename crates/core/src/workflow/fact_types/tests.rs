@@ -634,3 +634,22 @@ fn a_definition_that_doubles_is_told() {
     assert!(only.message.starts_with("`d14` may contain"), "{only}");
     assert_eq!(only.place.as_ref().and_then(|place| place.line), Some(17));
 }
+
+/// Each definition names the one before four times: without care that takes 4^60 steps.
+#[test]
+fn definitions_that_double_cost_no_more_than_one() {
+    let mut text =
+        String::from("```toml orch\n[artifact.a]\npath = \"a.json\"\n[define]\nd0 = \"a.ready\"\n");
+    for n in 1..60 {
+        let before = n - 1;
+        text.push_str(&format!(
+            "d{n} = \"(d{before} || d{before}) && (d{before} || !d{before})\"\n"
+        ));
+    }
+    text.push_str("[phase.one]\nproduces = [\"a\"]\n[phase.two]\nterminal = true\n");
+    text.push_str("[[rule]]\nid = \"on\"\nfrom = \"one\"\nwhen = \"d59\"\nto = \"two\"\nbecause = \"so\"\n```\n");
+    let document = Document::new("double", "double.md", text);
+    let (workflow, problems) = compile(&document, &System::empty());
+    let workflow = workflow.unwrap_or_else(|| panic!("{problems:#?}"));
+    assert_eq!(check_types(&document, &workflow), []);
+}
