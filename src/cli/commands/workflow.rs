@@ -6,7 +6,7 @@ mod new;
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
 use clap::Subcommand;
-use orch_base::{Code, Diagnostic};
+use orch_base::{Code, Diagnostic, Severity};
 use orch_core::workflow::{DiagramFormat, diagram, format};
 use orch_engine::survey::Workspace;
 use orch_git::durable;
@@ -179,15 +179,18 @@ fn check(
     for name in &names {
         problems.extend(workspace.settings().check_workflow(name)?);
     }
+    let is_fine = problems
+        .iter()
+        .all(|problem| problem.severity == Severity::Note);
     if context.global.json {
         ui.document(&findings::Findings::new(&problems))?;
     } else {
         ui.answer(&findings::snippets(&problems, ui.paint, ui.width))?;
-        if problems.is_empty() {
+        if is_fine {
             ui.status(&format!("{}, no problem", counted(names.len(), "workflow")));
         }
     }
-    Ok(if problems.is_empty() {
+    Ok(if is_fine {
         ExitCode::Fine
     } else {
         ExitCode::No

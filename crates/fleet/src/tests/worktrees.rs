@@ -50,7 +50,7 @@ fn a_work_tree_stays_as_long_as_it_holds_something() {
 
         let tree = trees.find(&one).expect("listed").expect("a work tree");
         assert_eq!((tree.branch.as_str(), tree.kind), ("task/a/b", kind));
-        assert_eq!(trees.list().expect("listed"), [tree.clone()]);
+        assert_eq!(trees.list().expect("listed"), std::slice::from_ref(&tree));
         let stays = || trees.stays_because(&tree, "main").expect("read");
         assert_eq!(stays(), None);
         fs::write(path.join("new"), "x").expect("written");

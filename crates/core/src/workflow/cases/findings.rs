@@ -41,7 +41,7 @@ pub(in crate::workflow) fn case_findings(
                 of.phase,
                 case.as_example()
             );
-            findings.push(Diagnostic::warning(Code::WorkflowGap, message).at(place));
+            findings.push(Diagnostic::note(Code::WorkflowGap, message).at(place));
         }
         for (rule, case) in &of.unspent {
             let message = format!(

@@ -4,7 +4,7 @@
 //! ranges between the numbers that they compare it with. As CEL has it, a guard is true, false or an error; a formula says
 //! when it is true, and another one when it is false.
 
-use super::super::guard::{Logic, Question, Test};
+use super::super::guard::{Logic, Test, ValueQuestion};
 use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
 use orch_base::pointer::child;
 use std::collections::BTreeMap;
@@ -15,6 +15,9 @@ pub(super) type Values = u64;
 
 /// More constants than this are not told apart.
 const MOST_VALUES: usize = 63;
+
+/// A named expression whose formula has more parts than this is not looked into.
+const MOST_PARTS: usize = 2_000;
 
 /// When something holds.
 #[derive(Debug, Clone)]
@@ -76,6 +79,17 @@ impl Domain {
 }
 
 impl Formula {
+    /// How many parts it has, as it is written out.
+    fn parts(&self) -> usize {
+        match self {
+            Self::Known(_) | Self::Is { .. } => 1,
+            Self::All(of) | Self::Any(of) => {
+                let parts = of.iter().map(|one| one.parts());
+                parts.fold(1, usize::saturating_add)
+            }
+        }
+    }
+
     /// The formula that holds where this one does not.
     pub(super) fn negated(&self, variables: &[Variable]) -> Self {
         let each = |all: &[Rc<Self>]| {
@@ -124,7 +138,7 @@ impl<'w> WorkflowFormulas<'w> {
         for rule in &workflow.rules {
             asked.read(workflow, &rule.when.logic());
         }
-        let mut reading = Reading {
+        let mut reading = FormulaReader {
             workflow,
             variables: Vec::new(),
             by_subject: BTreeMap::new(),
@@ -179,7 +193,7 @@ impl AskedConstants {
         }
     }
 
-    fn note(&mut self, question: &Question) {
+    fn note(&mut self, question: &ValueQuestion) {
         let subject = question.subject.clone();
         match &question.test {
             Test::IsTrue => {}
@@ -201,7 +215,7 @@ impl AskedConstants {
         }
     }
 
-    fn domain(&self, workflow: &Workflow, question: &Question) -> Domain {
+    fn domain(&self, workflow: &Workflow, question: &ValueQuestion) -> Domain {
         let subject = &question.subject;
         match &question.test {
             Test::IsTrue => Domain::Bool,
@@ -247,7 +261,7 @@ fn cells(numbers: &[f64], is_counted: bool) -> Vec<NumberCell> {
 }
 
 /// Turns guards into formulas.
-struct Reading<'w> {
+struct FormulaReader<'w> {
     workflow: &'w Workflow,
     asked: AskedConstants,
     variables: Vec<Variable>,
@@ -255,7 +269,7 @@ struct Reading<'w> {
     defines: BTreeMap<(String, bool), Rc<Formula>>,
 }
 
-impl<'w> Reading<'w> {
+impl<'w> FormulaReader<'w> {
     fn phase(&mut self, phase: &'w Phase) -> PhaseFormulas<'w> {
         let workflow = self.workflow;
         let rules: Vec<&Rule> = workflow
@@ -312,8 +326,9 @@ impl<'w> Reading<'w> {
         }
         let workflow = self.workflow;
         let define = workflow.defines.iter().find(|(define, _)| define == name);
-        let formula = match define {
-            Some((_, define)) => self.formula(&define.logic(), is_true),
+        let formula = define.map(|(_, define)| self.formula(&define.logic(), is_true));
+        let formula = match formula.filter(|formula| formula.parts() <= MOST_PARTS) {
+            Some(formula) => formula,
             None => self.asks(&truth_of(vec![name.to_owned()]), is_true),
         };
         self.defines.insert(key, formula.clone());
@@ -321,7 +336,7 @@ impl<'w> Reading<'w> {
     }
 
     /// When the answer to a question is yes, or when it is no.
-    fn asks(&mut self, question: &Question, is_true: bool) -> Rc<Formula> {
+    fn asks(&mut self, question: &ValueQuestion, is_true: bool) -> Rc<Formula> {
         let workflow = self.workflow;
         if let Some(logic) = fact_logic(workflow, question) {
             return self.formula(&logic, is_true);
@@ -367,7 +382,7 @@ impl<'w> Reading<'w> {
         Rc::new(Formula::All(flags.collect()))
     }
 
-    fn is(&mut self, question: &Question, is_true: bool) -> Formula {
+    fn is(&mut self, question: &ValueQuestion, is_true: bool) -> Formula {
         let variable = self.variable(question);
         let domain = &self.variables[variable].domain;
         let yes = answers(domain, &question.test);
@@ -375,7 +390,7 @@ impl<'w> Reading<'w> {
         Formula::Is { variable, values }
     }
 
-    fn variable(&mut self, question: &Question) -> usize {
+    fn variable(&mut self, question: &ValueQuestion) -> usize {
         let kind = match question.test {
             Test::IsTrue => "bool",
             Test::IsText(_) => "text",
@@ -403,7 +418,7 @@ impl<'w> Reading<'w> {
             .map(|artifact| self.flags(artifact, &["present", "valid"]))
             .collect();
         if self.asked.texts.contains_key("phase") {
-            let own = Question {
+            let own = ValueQuestion {
                 test: Test::IsText(phase.id.to_string()),
                 ..truth_of(vec!["phase".to_owned()])
             };
@@ -466,7 +481,7 @@ impl<'w> Reading<'w> {
 
 /// What a question about a named fact asks of the data of its artifact; `None` if it is about something else, or the fact
 /// computes more than comparisons of single values.
-fn fact_logic(workflow: &Workflow, question: &Question) -> Option<Logic> {
+fn fact_logic(workflow: &Workflow, question: &ValueQuestion) -> Option<Logic> {
     let [name, fact] = question.path.as_deref()? else {
         return None;
     };
@@ -501,7 +516,7 @@ fn below(name: &str, logic: Logic) -> Option<Logic> {
                 path.insert(0, name.to_owned());
                 path
             });
-            Logic::Asks(Question {
+            Logic::Asks(ValueQuestion {
                 subject,
                 path,
                 test: question.test,
@@ -519,7 +534,7 @@ fn below(name: &str, logic: Logic) -> Option<Logic> {
 }
 
 /// The texts that a schema permits for a value; `None` if it permits others.
-fn texts_of_schema(workflow: &Workflow, question: &Question) -> Option<Vec<String>> {
+fn texts_of_schema(workflow: &Workflow, question: &ValueQuestion) -> Option<Vec<String>> {
     let [name, data, rest @ ..] = question.path.as_deref()? else {
         return None;
     };
@@ -549,8 +564,8 @@ fn joined(all: Vec<Rc<Formula>>, is_all: bool) -> Formula {
 }
 
 /// The question whether the value at a path is true.
-fn truth_of(path: Vec<String>) -> Question {
-    Question {
+fn truth_of(path: Vec<String>) -> ValueQuestion {
+    ValueQuestion {
         subject: path.join("."),
         path: Some(path),
         test: Test::IsTrue,

@@ -19,7 +19,7 @@ pub(super) enum CaseSearch {
 
 /// Whether a formula holds with what is known of the variables.
 #[derive(Clone, Copy)]
-enum Truth {
+enum FormulaTruth {
     Yes,
     No,
     /// It depends on more.
@@ -54,9 +54,9 @@ fn step(formulas: &[Rc<Formula>], known: Vec<Values>, steps: &mut u32) -> CaseSe
     let OpenChoice {
         variable, values, ..
     } = match all(formulas, &known) {
-        Truth::Yes => return CaseSearch::Case(known),
-        Truth::No => return CaseSearch::None,
-        Truth::Open(choice) => choice,
+        FormulaTruth::Yes => return CaseSearch::Case(known),
+        FormulaTruth::No => return CaseSearch::None,
+        FormulaTruth::Open(choice) => choice,
     };
     let mut is_unknown = false;
     for values in [known[variable] & values, known[variable] & !values] {
@@ -76,29 +76,29 @@ fn step(formulas: &[Rc<Formula>], known: Vec<Values>, steps: &mut u32) -> CaseSe
 }
 
 /// The formula with the fewest choices is the next: what it has to have follows, and what contradicts shows early.
-fn all(formulas: &[Rc<Formula>], known: &[Values]) -> Truth {
+fn all(formulas: &[Rc<Formula>], known: &[Values]) -> FormulaTruth {
     let mut next: Option<OpenChoice> = None;
     for formula in formulas {
         match truth(formula, known) {
-            Truth::Yes => {}
-            Truth::No => return Truth::No,
-            Truth::Open(choice) => {
+            FormulaTruth::Yes => {}
+            FormulaTruth::No => return FormulaTruth::No,
+            FormulaTruth::Open(choice) => {
                 if next.is_none_or(|next| choice.choices < next.choices) {
                     next = Some(choice);
                 }
             }
         }
     }
-    next.map_or(Truth::Yes, Truth::Open)
+    next.map_or(FormulaTruth::Yes, FormulaTruth::Open)
 }
 
-fn any(formulas: &[Rc<Formula>], known: &[Values]) -> Truth {
+fn any(formulas: &[Rc<Formula>], known: &[Values]) -> FormulaTruth {
     let mut next: Option<OpenChoice> = None;
     for formula in formulas {
         match truth(formula, known) {
-            Truth::Yes => return Truth::Yes,
-            Truth::No => {}
-            Truth::Open(choice) => {
+            FormulaTruth::Yes => return FormulaTruth::Yes,
+            FormulaTruth::No => {}
+            FormulaTruth::Open(choice) => {
                 let others = next.map_or(0, |next| next.choices);
                 let first = next.unwrap_or(choice);
                 next = Some(OpenChoice {
@@ -108,17 +108,17 @@ fn any(formulas: &[Rc<Formula>], known: &[Values]) -> Truth {
             }
         }
     }
-    next.map_or(Truth::No, Truth::Open)
+    next.map_or(FormulaTruth::No, FormulaTruth::Open)
 }
 
-fn truth(formula: &Formula, known: &[Values]) -> Truth {
+fn truth(formula: &Formula, known: &[Values]) -> FormulaTruth {
     match formula {
-        Formula::Known(true) => Truth::Yes,
-        Formula::Known(false) => Truth::No,
+        Formula::Known(true) => FormulaTruth::Yes,
+        Formula::Known(false) => FormulaTruth::No,
         Formula::Is { variable, values } => match known[*variable] & values {
-            0 => Truth::No,
-            left if left == known[*variable] => Truth::Yes,
-            _ => Truth::Open(OpenChoice {
+            0 => FormulaTruth::No,
+            left if left == known[*variable] => FormulaTruth::Yes,
+            _ => FormulaTruth::Open(OpenChoice {
                 variable: *variable,
                 values: *values,
                 choices: 1,

@@ -12,7 +12,7 @@ pub enum Logic {
     /// A constant.
     Known(bool),
     /// A question about one value.
-    Asks(Question),
+    Asks(ValueQuestion),
     /// A named expression, whose value is true or false if it is a definition.
     Named(String),
     /// The opposite.
@@ -27,7 +27,7 @@ pub enum Logic {
 
 /// A question about one value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ValueQuestion {
     /// The value, as an expression: `plan.final`, `patch.data.files.size()`.
     pub subject: String,
     /// The path of the value, if the expression is no more than that; not of whether there is one.
@@ -200,7 +200,7 @@ fn compared(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
 /// Whether two values are equal, of which nothing more is known; `None` if something else is asked.
 fn equal(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
     let subject = format!("{} == {}", spell(left), spell(right));
-    let question = Logic::Asks(Question {
+    let question = Logic::Asks(ValueQuestion {
         subject,
         path: None,
         test: Test::IsTrue,
@@ -251,7 +251,7 @@ fn number_test(than: f64, less: bool, same: bool, more: bool) -> Test {
 
 fn asks(expression: &IdedExpr, test: Test) -> Logic {
     let is_path = !matches!(&expression.expr, Expr::Select(select) if select.test);
-    Logic::Asks(Question {
+    Logic::Asks(ValueQuestion {
         subject: spell(expression),
         path: chain(expression).filter(|_| is_path),
         test,
