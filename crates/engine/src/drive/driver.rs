@@ -2,6 +2,7 @@
 
 use super::complete::{FileSets, incomplete_now};
 use super::publish::Publishing;
+use super::published::{lost_lease, publish_before};
 use super::run_lease::{RunLease, take_for_run};
 use super::spent::SpentCount;
 use super::trust::{refuse_untrusted, remember};
@@ -57,7 +58,7 @@ pub(super) struct Drive<'a> {
     /// When this process took over the run, and the time the run had used before.
     since: (Instant, Period),
     /// A request that is given from the start, with its reason.
-    preset: Option<(ControlRequest, String)>,
+    pub(super) preset: Option<(ControlRequest, String)>,
     lock: Option<Lock>,
     /// The lease of the task.
     pub(super) lease: RunLease,
@@ -286,7 +287,7 @@ impl Drive<'_> {
         while effect != RunEffect::Over {
             effect = match self.save_if_due(&effect) {
                 Err(error) => self.block(effect, error, report),
-                Ok(()) => match self.publish_before(effect, report) {
+                Ok(()) => match publish_before(&mut self, effect, report) {
                     ControlFlow::Continue(effect) => self.carry_out(effect, report),
                     ControlFlow::Break(instead) => instead,
                 },
@@ -526,7 +527,9 @@ impl Drive<'_> {
         let mut looked: Option<Instant> = None;
         while Instant::now() < until {
             // A machine that slept has not counted the time.
-            if is_long && self.has_limit_passed() {
+            let limit = self.machine.limit.as_ref();
+            let now = self.writer.now();
+            if is_long && limit.is_some_and(|limit| limit.left(now) == Period::default()) {
                 return;
             }
             let is_due = !is_long || looked.is_none_or(|at| at.elapsed() >= LOOK_WAITING);
@@ -543,14 +546,9 @@ impl Drive<'_> {
         }
     }
 
-    fn has_limit_passed(&self) -> bool {
-        let limit = self.machine.limit.as_ref();
-        limit.is_some_and(|limit| limit.left(self.writer.now()) == Period::default())
-    }
-
     /// Keeps the lock and the record in place while the run waits for a limit.
     fn keep_waiting(&mut self) {
-        self.preset = self.preset.take().or_else(|| self.lost_lease());
+        self.preset = self.preset.take().or_else(|| lost_lease(self));
         if self.machine.limit.is_none() || self.machine.over.is_some() {
             return;
         }
@@ -584,7 +582,7 @@ impl Drive<'_> {
     /// Keeps the lock and the record in place while an executor works, so that other processes can see and
     /// control the run and a crash loses little of the used time.
     pub(super) fn keep_known(&mut self) {
-        self.preset = self.preset.take().or_else(|| self.lost_lease());
+        self.preset = self.preset.take().or_else(|| lost_lease(self));
         self.files.keep_lock(&mut self.lock);
         if self.saved.elapsed() >= KEPT || !self.files.has_record() {
             self.machine.usage.time = self.machine.usage.time.max(self.time());
@@ -616,12 +614,6 @@ impl Drive<'_> {
             met: self.machine.limit.clone(),
             standing,
         }
-    }
-
-    /// Whether the run has lost its lease, so that its executor has to end.
-    pub(super) fn is_to_stop(&self) -> bool {
-        let preset = self.preset.as_ref();
-        preset.is_some_and(|(request, _)| *request == ControlRequest::Stop)
     }
 
     fn finish(&mut self, heeded: Option<ControlRequest>, report: &mut Reporter<'_>) -> RunEffect {

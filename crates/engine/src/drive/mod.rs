@@ -20,6 +20,7 @@ mod perform;
 mod program_settings;
 mod prompt;
 mod publish;
+mod published;
 mod recording;
 mod rerun;
 mod run_lease;

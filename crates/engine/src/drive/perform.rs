@@ -202,7 +202,8 @@ impl Drive<'_> {
             }
             Live::Tick(time) => {
                 self.keep_known();
-                is_lost.set(self.is_to_stop());
+                let preset = self.preset.as_ref();
+                is_lost.set(preset.is_some_and(|(request, _)| *request == ControlRequest::Stop));
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 report(&Happened::Tick(Period::from_milliseconds(time)));
             }

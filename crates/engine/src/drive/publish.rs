@@ -5,20 +5,14 @@
 //! then on a remote that does not answer is asked again, until the lease of the run is about to end by the clock of the
 //! boot. A lost lease ends the run, and nothing is recorded after that.
 
-use super::driver::Drive;
 use super::run_lease::take_for_run;
-use super::{Happened, Reporter};
 use crate::apply::{Writer, held};
 use crate::survey::{Error, TaskRef, Workspace};
 use orch_base::{Code, Diagnostic, Digest, Hint};
-use orch_core::decide::{
-    Blocker, ControlRequest, DutyKind, Ending, Holder, RecordOutcome, RetryPolicy, RunEffect,
-    RunEvent, State, duty,
-};
+use orch_core::decide::{DutyKind, Holder, State, duty};
 use orch_fleet::publish::{BranchStep, StepPublished, StepPublisher};
 use orch_git::{Follow, Joined, Store};
 use std::fs;
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// How often a run looks after its lease at most.
@@ -520,79 +514,6 @@ fn generation(state: Option<&State>) -> u64 {
 /// Whether an error says that nothing was heard of a store.
 fn is_silence(error: &Error) -> bool {
     matches!(error.code(), Code::LeaseStore | Code::Busy)
-}
-
-impl Drive<'_> {
-    /// Publishes what is recorded before an effect is carried out. Returns the effect, or what follows instead if it must not
-    /// be.
-    pub(super) fn publish_before(
-        &mut self,
-        effect: RunEffect,
-        report: &mut Reporter<'_>,
-    ) -> ControlFlow<RunEffect, RunEffect> {
-        let Some(publishing) = &mut self.publishing else {
-            return ControlFlow::Continue(effect);
-        };
-        let next = match &effect {
-            RunEffect::Evaluate | RunEffect::LookBack => Next::Look,
-            RunEffect::Record(_) => Next::Step,
-            RunEffect::Perform => Next::Executor,
-            RunEffect::Finish(_) => Next::End,
-            RunEffect::Wait(..) | RunEffect::Over => return ControlFlow::Continue(effect),
-        };
-        let published = publishing.before(next);
-        for note in publishing.notes() {
-            report(&Happened::Note(&note));
-        }
-        if next == Next::End {
-            let unpublished = publishing.unpublished();
-            self.keeps_lease = unpublished.is_some();
-            if let (Some(unpublished), Some((_, reason))) = (unpublished, &mut self.machine.over)
-                && !reason.contains(&unpublished)
-            {
-                reason.push_str("; ");
-                reason.push_str(&unpublished);
-            }
-            return ControlFlow::Continue(effect);
-        }
-        let (retry, why) = match published {
-            Ok(has_moved) => {
-                if has_moved {
-                    self.sight = None;
-                }
-                return ControlFlow::Continue(effect);
-            }
-            Err(PublishStop::Later(why)) => (RetryPolicy::Long, why),
-            Err(PublishStop::Unfit(why)) => (RetryPolicy::Never(Ending::Waiting), why),
-            Err(PublishStop::Held(error) | PublishStop::Broken(error)) => {
-                let why = error.message().to_owned();
-                let ending = if error.code() == Code::TaskHeld {
-                    Ending::Stopped
-                } else {
-                    Ending::Error
-                };
-                self.fault.get_or_insert(error);
-                (RetryPolicy::Never(ending), why)
-            }
-        };
-        ControlFlow::Break(match effect {
-            RunEffect::Record(command) if self.machine.over.is_some() => {
-                self.step(RunEvent::Recorded(command, RecordOutcome::Nothing), report)
-            }
-            effect => {
-                let blocker = Blocker { retry, why };
-                self.step(RunEvent::Blocked(effect, blocker), report)
-            }
-        })
-    }
-
-    /// Looks after the lease of the run. Returns what ends the run if it is lost.
-    pub(super) fn lost_lease(&mut self) -> Option<(ControlRequest, String)> {
-        match &mut self.publishing {
-            Some(publishing) => publishing.watch().map(|why| (ControlRequest::Stop, why)),
-            None => self.lease.taken_over(self.writer, self.task),
-        }
-    }
 }
 
 /// Takes a task for a run whose steps are published, and brings its work tree to what the remote has of it. Returns whether
