@@ -20,7 +20,6 @@ mod perform;
 mod program_settings;
 mod prompt;
 mod publish;
-mod published;
 mod recording;
 mod rerun;
 mod run_lease;

@@ -9,7 +9,7 @@ use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
 use orch_base::{Digest, TaskId};
-use orch_core::config::BranchMerge;
+use orch_core::config::{BranchMerge, Config};
 use orch_core::decide::{DutyKind, Ending, duty};
 use std::time::Instant;
 
@@ -94,7 +94,7 @@ impl Parallel<'_> {
             None => true,
         };
         let branch = self.trees.branch(&task.id);
-        let joins = self.joins();
+        let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
         match &mut self.remote {
             Some(remote) if is_joined => remote.clean(&task.id, &branch),
             // Its run has nothing to do but to take it.
@@ -164,15 +164,6 @@ impl Parallel<'_> {
         }
     }
 
-    /// Whether branches of tasks that are done are joined with the base branch.
-    fn joins(&self) -> bool {
-        let config = self.writer.workspace.reader.settings.config();
-        matches!(
-            config.worktrees.merge,
-            BranchMerge::Merge | BranchMerge::Rebase
-        ) && !config.git.protected.matches(&self.base)
-    }
-
     /// Who else holds a task that is read in this place.
     fn holder(&self, task: &TaskRef, place: &Workspace) -> Result<Option<String>, Error> {
         if self.remote.is_some()
@@ -223,6 +214,14 @@ impl Parallel<'_> {
             None
         })
     }
+}
+
+/// Whether branches of tasks that are done are joined with the base branch.
+fn joins(config: &Config, base: &str) -> bool {
+    matches!(
+        config.worktrees.merge,
+        BranchMerge::Merge | BranchMerge::Rebase
+    ) && !config.git.protected.matches(base)
 }
 
 /// The name of whoever holds a task, unless it is the work tree of the task itself.

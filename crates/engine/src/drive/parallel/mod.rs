@@ -347,7 +347,9 @@ impl Parallel<'_> {
         if stage == TaskStage::Done {
             self.done.push(slot.index);
         }
-        self.note_race(slot.index);
+        if let Some(remote) = &mut self.remote {
+            remote.note_race(stage == TaskStage::Held);
+        }
         if stage == TaskStage::Held {
             return self.leave_alone(task);
         }
@@ -499,7 +501,9 @@ impl Parallel<'_> {
                 if row.kind == WorkTreeKind::Clone {
                     self.store.work_trees().take_over(&row.tree, &row.branch)?;
                 }
-                self.push_tree(index);
+                if let Some(remote) = &self.remote {
+                    remote.push_tree(row);
+                }
             }
             Err(error) => {
                 let words = [

@@ -4,7 +4,7 @@
 //! asked at the same time, so that a lease which nobody renews is watched until it ends.
 
 use super::Parallel;
-use super::task::TaskStage;
+use super::task::ParallelTask;
 use crate::apply::Writer;
 use crate::drive::publish::push_steps;
 use crate::survey::{Error, TaskRef, Workspace};
@@ -36,7 +36,7 @@ pub(super) struct RemoteTasks<'a> {
     /// The leases that had ended when the store was asked last.
     over: Vec<StoredLease>,
     /// How often others were faster, since a task was taken last.
-    pub(super) lost: u32,
+    lost: u32,
 }
 
 /// Where a task is furthest.
@@ -124,6 +124,21 @@ impl<'a> RemoteTasks<'a> {
             let message = format!("{}: {}", self.place.remote, error.message());
             Error::new(Code::LeaseStore, message).with_hint_of(error.hint().cloned())
         })
+    }
+
+    /// Notes whether another was faster, for the choice of the next task.
+    pub(super) fn note_race(&mut self, is_lost: bool) {
+        self.lost = if is_lost { self.lost + 1 } else { 0 };
+    }
+
+    /// Pushes what was recorded by this process in the work tree of a row.
+    pub(super) fn push_tree(&self, row: &ParallelTask) {
+        let pushed = in_tree(self.writer, row, |writer, task| {
+            push_steps(writer, task, self.name())
+        });
+        if let Err(error) = pushed {
+            tracing::warn!(error = error.logged(), "a step could not be pushed");
+        }
     }
 
     /// The name of the remote.
@@ -227,7 +242,9 @@ impl Parallel<'_> {
         if self.remote.is_none() {
             return;
         }
-        let released = self.in_tree(index, |writer, task| writer.taking().release_of_run(task));
+        let released = in_tree(self.writer, &self.tasks[index], |writer, task| {
+            writer.taking().release_of_run(task)
+        });
         if let Err(error) = released {
             tracing::warn!(error = error.logged(), "a task could not be given back");
         }
@@ -243,26 +260,13 @@ impl Parallel<'_> {
             return;
         }
         self.kept = Instant::now();
-        let kept = self.in_tree(landing.index(), |writer, task| {
+        let kept = in_tree(self.writer, &self.tasks[landing.index()], |writer, task| {
             writer.holding_of_tree().keep(task, 0).map(drop)
         });
         match kept {
             Err(error) if error.code() == Code::TaskHeld => landing.stop(),
             Err(error) => tracing::warn!(error = error.logged(), "a lease could not be renewed"),
             Ok(()) => {}
-        }
-    }
-
-    /// Pushes what was recorded in the work tree of a row by this process.
-    pub(super) fn push_tree(&self, index: usize) {
-        let Some(remote) = &self.remote else {
-            return;
-        };
-        let pushed = self.in_tree(index, |writer, task| {
-            push_steps(writer, task, remote.name())
-        });
-        if let Err(error) = pushed {
-            tracing::warn!(error = error.logged(), "a step could not be pushed");
         }
     }
 
@@ -289,26 +293,18 @@ impl Parallel<'_> {
         self.seen.remove(&task);
         self.again.insert(task, Instant::now() + after);
     }
+}
 
-    /// Notes how a task ended, for the choice of the next.
-    pub(super) fn note_race(&mut self, index: usize) {
-        let is_lost = self.tasks[index].stage == TaskStage::Held;
-        if let Some(remote) = &mut self.remote {
-            remote.lost = if is_lost { remote.lost + 1 } else { 0 };
-        }
-    }
-
-    fn in_tree<T>(
-        &self,
-        index: usize,
-        act: impl FnOnce(&Writer<'_>, &TaskRef) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let row = &self.tasks[index];
-        let environment = self.writer.workspace.environment.elsewhere();
-        let workspace = Workspace::open(&row.tree, environment)?;
-        let task = workspace.finder().task(row.task.as_str())?;
-        act(&Writer::new(&workspace, self.writer.caller), &task)
-    }
+/// Acts in the work tree of a row.
+fn in_tree<T>(
+    writer: &Writer<'_>,
+    row: &ParallelTask,
+    act: impl FnOnce(&Writer<'_>, &TaskRef) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let environment = writer.workspace.environment.elsewhere();
+    let workspace = Workspace::open(&row.tree, environment)?;
+    let task = workspace.finder().task(row.task.as_str())?;
+    act(&Writer::new(&workspace, writer.caller), &task)
 }
 
 /// Whether an error passes by itself.
