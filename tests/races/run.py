@@ -5,7 +5,7 @@ What has to hold afterwards: every task is done and on the base branch, each his
 on one task at the same time, and the repository is sound. Prints figures; exits with 1 if something does not hold.
 
 Variables: ORCH (the program), CLONES, TASKS, SEED, LEASE (seconds), NAP (of an executor, in seconds), KILL (the mean time
-between two kills, in seconds; 0 for none), LIMIT (of the whole, in seconds).
+between two kills, in seconds), KILLS (how many there are), LIMIT (of the whole, in seconds).
 """
 
 import json
@@ -33,6 +33,7 @@ SEED = int(number("SEED", 1))
 LEASE = int(number("LEASE", 10))
 NAP = number("NAP", 0.3)
 KILL = number("KILL", 3)
+KILLS = int(number("KILLS", 3 * CLONES))
 LIMIT = number("LIMIT", 3600)
 RANDOM = random.Random(SEED)
 
@@ -141,7 +142,7 @@ class Worker:
 
     def look(self, now):
         if self.process is not None and self.process.poll() is not None:
-            if self.process.returncode not in (0, -signal.SIGKILL):
+            if self.process.returncode not in (0, 130, -signal.SIGKILL):
                 print(f"{self.place.name}: a worker ended with {self.process.returncode}", flush=True)
             self.process = None
             self.starts_at = now + RANDOM.uniform(0.1, 1.5 * LEASE)
@@ -192,7 +193,7 @@ def race(world):
         now = time.monotonic()
         for worker in workers:
             worker.look(now)
-        if KILL and now >= next_kill:
+        if sum(kills.values()) < KILLS and now >= next_kill:
             next_kill = now + RANDOM.expovariate(1 / KILL)
             how = RANDOM.choice(list(kills))
             kills[how] += RANDOM.choice(workers).kill(how)
