@@ -126,7 +126,9 @@ fn endless(document: &Document, workflow: &Workflow, phases: &[PhaseCases<'_>]) 
             continue;
         };
         let place = heading(document, &format!("[phase.{}]", phase.id));
-        findings.push(Diagnostic::warning(Code::WorkflowDeadEnd, message).at(place));
+        let hint = "add a rule that leads to an end, or set `terminal = true`";
+        let warning = Diagnostic::warning(Code::WorkflowDeadEnd, message);
+        findings.push(warning.at(place).hint(hint));
     }
     findings
 }

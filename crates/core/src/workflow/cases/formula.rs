@@ -7,7 +7,7 @@
 use super::super::guard::{Logic, Test, ValueQuestion};
 use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
 use orch_base::pointer::child;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The values of a variable, as bits: the n-th value is the n-th bit.
@@ -38,6 +38,8 @@ pub(super) struct Variable {
     /// The value, as CEL spells it.
     pub(super) subject: String,
     pub(super) domain: Domain,
+    /// Whether it stands for a named expression that is not looked into.
+    pub(super) is_closed: bool,
 }
 
 /// What the values of a variable are.
@@ -87,6 +89,17 @@ impl Formula {
                 let parts = of.iter().map(|one| one.parts());
                 parts.fold(1, usize::saturating_add)
             }
+        }
+    }
+
+    /// Adds the variables that it is about.
+    pub(super) fn collect(&self, found: &mut BTreeSet<usize>) {
+        match self {
+            Self::Known(_) => {}
+            Self::Is { variable, .. } => {
+                found.insert(*variable);
+            }
+            Self::All(of) | Self::Any(of) => of.iter().for_each(|one| one.collect(found)),
         }
     }
 
@@ -329,7 +342,12 @@ impl<'w> FormulaReader<'w> {
         let formula = define.map(|(_, define)| self.formula(&define.logic(), is_true));
         let formula = match formula.filter(|formula| formula.parts() <= MOST_PARTS) {
             Some(formula) => formula,
-            None => self.asks(&truth_of(vec![name.to_owned()]), is_true),
+            None => {
+                let question = truth_of(vec![name.to_owned()]);
+                let variable = self.variable(&question);
+                self.variables[variable].is_closed = true;
+                self.asks(&question, is_true)
+            }
         };
         self.defines.insert(key, formula.clone());
         formula
@@ -404,6 +422,7 @@ impl<'w> FormulaReader<'w> {
         self.variables.push(Variable {
             subject: question.subject.clone(),
             domain: self.asked.domain(self.workflow, question),
+            is_closed: false,
         });
         self.by_subject.insert(key, variable);
         variable

@@ -16,6 +16,7 @@ use super::{Outcome, Rule, Workflow};
 use formula::{Domain, Formula, NumberCell, PhaseFormulas, Values, Variable, WorkflowFormulas};
 use orch_base::PhaseId;
 use search::{CaseSearch, search};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// What is known of the rules of one phase.
@@ -130,10 +131,13 @@ impl<'w> Looking<'_, 'w> {
     fn case(&mut self, wanted: &[Rc<Formula>]) -> Option<RuleCase> {
         let given = self.of.given.iter();
         let all: Vec<Rc<Formula>> = given.chain(wanted).cloned().collect();
-        match search(&all, &self.formulas.variables) {
-            CaseSearch::Case(values) => Some(in_words(&values, &self.formulas.variables)),
+        let variables = &self.formulas.variables;
+        match search(&all, variables) {
+            CaseSearch::Case(values) if !rests_on_closed(&values, variables) => {
+                Some(in_words(&values, variables))
+            }
             CaseSearch::None => None,
-            CaseSearch::Unknown => {
+            CaseSearch::Case(_) | CaseSearch::Unknown => {
                 self.given_up += 1;
                 None
             }
@@ -176,7 +180,14 @@ impl<'w> Looking<'_, 'w> {
         }
         let mut wanted = self.of.done.clone();
         wanted.extend((0..self.of.rules.len()).map(|rule| self.fails(rule)));
-        wanted.extend(self.formulas.sound.iter().cloned());
+        let mut about = BTreeSet::new();
+        wanted.iter().for_each(|one| one.collect(&mut about));
+        let sound = self.formulas.sound.iter().filter(|sound| {
+            let mut variables = BTreeSet::new();
+            sound.collect(&mut variables);
+            !variables.is_disjoint(&about)
+        });
+        wanted.extend(sound.cloned());
         self.case(&wanted)
     }
 
@@ -218,6 +229,12 @@ impl<'w> Looking<'_, 'w> {
         }
         None
     }
+}
+
+/// Whether a case is one only if a named expression has a value that was not looked into.
+fn rests_on_closed(values: &[Values], variables: &[Variable]) -> bool {
+    let mut both = values.iter().zip(variables);
+    both.any(|(values, variable)| variable.is_closed && *values != variable.all())
 }
 
 /// One value for each variable of which not all will do, in words.
