@@ -35,7 +35,7 @@ pub(super) struct RemoteTasks<'a> {
     fetched: Option<Instant>,
     /// The leases that had ended when the store was asked last.
     over: Vec<StoredLease>,
-    /// How often others were faster, since a task was taken last.
+    /// How often others were faster lately.
     lost: u32,
 }
 
@@ -128,7 +128,11 @@ impl<'a> RemoteTasks<'a> {
 
     /// Notes whether another was faster, for the choice of the next task.
     pub(super) fn note_race(&mut self, is_lost: bool) {
-        self.lost = if is_lost { self.lost + 1 } else { 0 };
+        self.lost = if is_lost {
+            (self.lost + 1).min(MOST_SPREAD)
+        } else {
+            self.lost.saturating_sub(1)
+        };
     }
 
     /// Pushes what was recorded by this process in the work tree of a row.
@@ -226,7 +230,7 @@ impl<'a> RemoteTasks<'a> {
 
     /// Spreads several workers over the first free tasks, as far as others were faster before.
     pub(super) fn spread(&self, free: &mut [TaskRef]) {
-        let among = free.len().min(1 << self.lost.min(MOST_SPREAD));
+        let among = free.len().min(1 << self.lost);
         if among > 1
             && let Ok(word) = random(1)
             && let Ok(byte) = usize::from_str_radix(&word, 16)
