@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 53] = [
+    const FREE: [&str; 56] = [
         "also",
         "assignee",
         "at",
@@ -445,8 +445,11 @@ mod tests {
         "path",
         "patience",
         "place",
+        "publish",
+        "queue",
         "range",
         "reason",
+        "remote",
         "rename_ours",
         "rename_theirs",
         "report",
