@@ -3,7 +3,7 @@
 
 use crate::boot::BootTime;
 use crate::store::{LeaseVersion, StoredLease};
-use orch_base::TaskId;
+use orch_base::{Digest, TaskId};
 use orch_core::lease::{Lease, LeaseOwner};
 
 /// A question about a lease, for one owner.
@@ -24,7 +24,7 @@ impl LeaseQuestion<'_> {
         tracing::debug!(
             what = self.what,
             task = %self.task,
-            owner = self.owner.name,
+            owner = mark(self.owner),
             recorded = self.recorded,
             breaks = self.breaks,
             answer,
@@ -39,6 +39,11 @@ pub(crate) fn read(task: &TaskId, found: Option<&StoredLease>, at: &BootTime) {
     tracing::trace!(%task, nonce, at = milliseconds(at), "read a lease");
 }
 
+/// What tells owners apart and says nothing of them.
+fn mark(owner: &LeaseOwner) -> String {
+    format!("{:.9}", Digest::of_blob(owner.token.as_bytes()).to_string())
+}
+
 /// The time since the machine was started.
 fn milliseconds(at: &BootTime) -> u64 {
     u64::try_from(at.at.as_millis()).unwrap_or(u64::MAX)
@@ -51,7 +56,7 @@ pub(crate) fn put(task: &TaskId, before: Option<&LeaseVersion>, lease: &Lease, a
         %task,
         before = before.map(|before| before.0.as_str()),
         nonce = lease.nonce,
-        owner = lease.owner.name,
+        owner = mark(&lease.owner),
         generation = lease.generation,
         at = milliseconds(at),
         "put a lease"

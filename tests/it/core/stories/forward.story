@@ -97,13 +97,14 @@ done#1 done: the task is in `done`, which is terminal
 //- planning/plan.json
 {"questions": ["which format?"]}
 //- settle
-planning#1 waits for agent: no rule of `planning` fires: planned: `plan.questions == 0` (plan.questions is 1)
+planning#1 waits for agent: the plan leaves questions open
   expects planning/plan.json unmet
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- explain
 planned (to plan_review): does not hold
   plan.questions == 0: plan.questions=1
+plan-open (wait for answers to the questions of the plan): holds
 move -> plan_review by planned: plan.questions == 0 (plan.questions is 1)
 
 ## an open check box keeps the code where it is
@@ -114,7 +115,7 @@ move -> plan_review by planned: plan.questions == 0 (plan.questions is 1)
 - [x] one
 - [ ] two
 //- settle
-codegen#1 waits for agent: no rule of `codegen` fires: coded: `tasks.open == 0` (tasks.open is 1); plan-edited: `plan.changed` (plan.changed is false); 1 more: orch explain t-1
+codegen#1 waits for agent: a task is not done
   expects code/tasks.md unmet, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
@@ -164,7 +165,7 @@ planning#1 waits for agent: planning/notes.md is invalid; planning/plan.json is 
 //- accept/decision.json
 {"verdict": "perhaps"}
 //- settle
-accept#1 waits for human: no rule of `accept` fires: accepted: `decision.verdict == 'accepted'` (decision.verdict is "perhaps"); revert-asked: `decision.verdict == 'revert'` (decision.verdict is "perhaps"); 6 more: orch explain t-1
+accept#1 waits for human: nobody has decided
   expects accept/decision.json unmet, of patch, test_report
   option orch prompt t-1
   option orch next t-1 --override WHY
