@@ -660,6 +660,7 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
         (5..12).contains(&third.looks),
         "five tasks, and two of them as they move: {third:?}"
     );
+    settle();
     let (_, fourth) = watching(&world);
     assert_eq!(
         fourth.looks, 4,
