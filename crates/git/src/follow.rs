@@ -5,7 +5,7 @@ use super::git::{GitAnswer, GitProgram, git_id};
 use super::history::History;
 use super::references::Refs;
 use super::remote_refs::LIMIT;
-use super::work_trees::Joined;
+use super::work_trees::{Joined, joined};
 use orch_base::{Digest, Error};
 use std::path::Path;
 use std::thread::sleep;
@@ -134,23 +134,7 @@ impl Follow<'_> {
         let commit = commit.to_string();
         let words = ["merge", "--quiet", "--no-edit", "-m", message, &commit];
         let said = self.git.git_in(tree, &words)?;
-        if said.is_good {
-            let head = self.answer(tree, &["rev-parse", "HEAD"])?;
-            return Ok(Joined::Commit(git_id(head.text().as_bytes())?));
-        }
-        let words = ["diff", "--name-only", "--diff-filter=U", "-z"];
-        let files = self.git.git_in(tree, &words)?.text();
-        // A merge that has not begun cannot be aborted.
-        self.git.git_in(tree, &["merge", "--abort"])?;
-        let files: Vec<String> = files
-            .split('\0')
-            .filter(|file| !file.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if files.is_empty() {
-            return Err(said.fault().into());
-        }
-        Ok(Joined::Conflict(files))
+        joined(self.git, tree, "merge", &said)
     }
 
     /// Deletes a local branch that is at this commit; one that is elsewhere stays. Returns an error if git cannot be

@@ -345,23 +345,7 @@ impl WorkTrees<'_> {
     pub fn rebase(&self, path: &Path, base: Digest) -> Result<Joined, Error> {
         let base = base.to_string();
         let said = self.git.git_in(path, &["rebase", "--quiet", &base])?;
-        if said.is_good {
-            let head = self.git.git_in(path, &["rev-parse", "HEAD"])?.good()?;
-            return Ok(Joined::Commit(super::git::git_id(head.text().as_bytes())?));
-        }
-        let words = ["diff", "--name-only", "--diff-filter=U", "-z"];
-        let files = self.git.git_in(path, &words)?.text();
-        // A rebase that has not begun cannot be aborted.
-        self.git.git_in(path, &["rebase", "--abort"])?;
-        let files: Vec<String> = files
-            .split('\0')
-            .filter(|file| !file.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if files.is_empty() {
-            return Err(said.fault().into());
-        }
-        Ok(Joined::Conflict(files))
+        joined(self.git, path, "rebase", &said)
     }
 
     /// Moves a branch forward from one commit to another. Where it is checked out, its files follow, unless something there
@@ -419,6 +403,33 @@ impl WorkTrees<'_> {
             Ok(BranchMoved::Refused(place, why.join(" ")))
         }
     }
+}
+
+/// What came of a command of git that joins commits in a work tree. A conflict is undone. Returns an error if git could not
+/// begin.
+pub(super) fn joined(
+    git: GitProgram<'_>,
+    tree: &Path,
+    command: &str,
+    said: &GitAnswer,
+) -> Result<Joined, Error> {
+    if said.is_good {
+        let head = git.git_in(tree, &["rev-parse", "HEAD"])?.good()?;
+        return Ok(Joined::Commit(super::git::git_id(head.text().as_bytes())?));
+    }
+    let words = ["diff", "--name-only", "--diff-filter=U", "-z"];
+    let files = git.git_in(tree, &words)?.text();
+    // What has not begun cannot be aborted.
+    git.git_in(tree, &[command, "--abort"])?;
+    let files: Vec<String> = files
+        .split('\0')
+        .filter(|file| !file.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if files.is_empty() {
+        return Err(said.fault().into());
+    }
+    Ok(Joined::Conflict(files))
 }
 
 impl WorkTrees<'_> {
