@@ -213,29 +213,25 @@ fn overlaps(
         ui.document(&OverlapList { overlaps: lines })?;
         return Ok(ExitCode::Fine);
     }
-    let mut at = None;
-    for line in &lines {
-        let phase = (&line.workflow, &line.phase);
-        if at != Some(phase) {
-            at = Some(phase);
-            let here = lines
-                .iter()
-                .filter(|other| (&other.workflow, &other.phase) == phase);
-            let differ = here.clone().filter(|other| other.differs).count();
-            ui.answer(&format!(
-                "{} {}: {} of rules, {differ} with different outcomes\n",
-                line.workflow,
-                line.phase,
-                counted(here.count(), "pair"),
-            ))?;
+    let of_phases =
+        lines.chunk_by(|one, other| one.workflow == other.workflow && one.phase == other.phase);
+    for pairs in of_phases {
+        let differ = pairs.iter().filter(|line| line.differs).count();
+        ui.answer(&format!(
+            "{} {}: {} of rules, {differ} with different outcomes\n",
+            pairs[0].workflow,
+            pairs[0].phase,
+            counted(pairs.len(), "pair"),
+        ))?;
+        for line in pairs {
+            let word = if line.differs { "before" } else { "like" };
+            let case = match line.case.as_slice() {
+                [] => "always".to_owned(),
+                case => case.join(", "),
+            };
+            ui.answer(&format!("  {} {word} {}\n", line.first, line.second))?;
+            ui.answer(&format!("    {case}\n"))?;
         }
-        let word = if line.differs { "before" } else { "like" };
-        let case = match line.case.as_slice() {
-            [] => "always".to_owned(),
-            case => case.join(", "),
-        };
-        ui.answer(&format!("  {} {word} {}\n", line.first, line.second))?;
-        ui.answer(&format!("    {case}\n"))?;
     }
     if lines.is_empty() {
         ui.status("no two rules hold together");

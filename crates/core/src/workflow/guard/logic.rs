@@ -1,7 +1,8 @@
 //! The logic of a guard: what it asks of single values, and how it joins the answers.
 
 use super::functions::symbol;
-use super::walk::{chain, children, is_metered, spelled};
+use super::typing::{MacroKind, WrittenMacro};
+use super::walk::{chain, children, spelled, unmetered};
 use super::{Guard, ParsedPart};
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue, operators};
@@ -258,20 +259,6 @@ fn asks(expression: &IdedExpr, test: Test) -> Logic {
     })
 }
 
-/// What a metered operand is about.
-fn unmetered(expression: &IdedExpr) -> &IdedExpr {
-    match &expression.expr {
-        Expr::Call(call) if call.func_name.starts_with('@') && call.func_name != operators::IN => {
-            match call.args.first() {
-                Some(of) if call.target.is_none() => unmetered(of),
-                _ => expression,
-            }
-        }
-        Expr::Call(call) if is_metered(call) => call.args.first().map_or(expression, unmetered),
-        _ => expression,
-    }
-}
-
 /// An expression as CEL spells it, apart from brackets and spaces. Expressions that are spelled alike have the same value.
 fn spell(expression: &IdedExpr) -> String {
     let expression = unmetered(expression);
@@ -322,26 +309,26 @@ fn spell_call(call: &CallExpr) -> String {
 
 /// A macro: `exists` and `all` as they are written, any other one with the steps that it takes.
 fn spell_macro(of: &ComprehensionExpr) -> String {
-    let range = spell(&of.iter_range);
+    let written = WrittenMacro::of(of);
+    let range = spell(
+        written
+            .as_ref()
+            .map_or(&of.iter_range, |macro_| macro_.range),
+    );
     let variable = &of.iter_var;
-    let step = unmetered(&of.loop_step);
-    let predicate = match &step.expr {
-        Expr::Call(call) => match (call.func_name.as_str(), call.args.as_slice()) {
-            (operators::LOGICAL_OR, [_, predicate]) => Some(("exists", predicate)),
-            (operators::LOGICAL_AND, [_, predicate]) => Some(("all", predicate)),
-            _ => None,
-        },
+    let name = match written.as_ref().map(|macro_| macro_.kind) {
+        Some(MacroKind::All) => Some("all"),
+        Some(MacroKind::Exists) => Some("exists"),
         _ => None,
     };
-    match predicate {
-        Some((name, predicate)) => format!("{range}.{name}({variable}, {})", spell(predicate)),
-        None => {
-            let collected = spelled(std::slice::from_ref(&of.accu_var));
-            let kept = spell(step).replace(&collected, "it");
-            let result = spell(&of.result).replace(&collected, "it");
-            format!("{range}.map({variable}, {kept}; {result})")
-        }
+    let condition = written.and_then(|macro_| macro_.condition);
+    if let (Some(name), Some(condition)) = (name, condition) {
+        return format!("{range}.{name}({variable}, {})", spell(condition));
     }
+    let collected = spelled(std::slice::from_ref(&of.accu_var));
+    let kept = spell(&of.loop_step).replace(&collected, "it");
+    let result = spell(&of.result).replace(&collected, "it");
+    format!("{range}.map({variable}, {kept}; {result})")
 }
 
 fn literal_text(literal: &LiteralValue) -> String {

@@ -4,7 +4,7 @@
 use super::GuardError;
 use super::functions::{spoken_name, symbol};
 use super::types::Types;
-use super::walk::{chain, is_metered, spelled};
+use super::walk::{chain, spelled, unmetered};
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, Expr, LiteralValue, operators};
 use orch_base::Code;
@@ -187,13 +187,5 @@ fn words(expression: &IdedExpr) -> Option<String> {
             }
         }
         _ => None,
-    }
-}
-
-/// What a metered operand is about.
-fn unmetered(expression: &IdedExpr) -> &IdedExpr {
-    match &expression.expr {
-        Expr::Call(call) if is_metered(call) => call.args.first().unwrap_or(expression),
-        _ => expression,
     }
 }

@@ -58,6 +58,14 @@ pub(super) fn is_metered(call: &CallExpr) -> bool {
     matches!(call.func_name.as_str(), CHARGED | COPIED | SEARCHED)
 }
 
+/// An expression without what charges for it.
+pub(super) fn unmetered(expression: &IdedExpr) -> &IdedExpr {
+    match &expression.expr {
+        Expr::Call(call) if is_metered(call) => call.args.first().map_or(expression, unmetered),
+        _ => expression,
+    }
+}
+
 fn wrap(expression: &mut IdedExpr, function: &str) {
     let inner = std::mem::take(expression);
     let id = inner.id;

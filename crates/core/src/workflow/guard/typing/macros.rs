@@ -1,6 +1,6 @@
 //! The macros, which the parser expands into loops, as they were written.
 
-use super::super::walk::{IN_ORDER, chain, is_metered, spelled};
+use super::super::walk::{IN_ORDER, chain, is_metered, spelled, unmetered};
 use cel::IdedExpr;
 use cel::common::ast::{ComprehensionExpr, Expr, LiteralValue, operators};
 
@@ -84,14 +84,6 @@ fn only(list: &IdedExpr) -> Option<&IdedExpr> {
         return None;
     };
     list.elements.first().map(unmetered)
-}
-
-/// An expression without what charges for it.
-pub fn unmetered(expression: &IdedExpr) -> &IdedExpr {
-    match &expression.expr {
-        Expr::Call(call) if is_metered(call) => call.args.first().map_or(expression, unmetered),
-        _ => expression,
-    }
 }
 
 /// The operands of a chain of `&&` or `||`.

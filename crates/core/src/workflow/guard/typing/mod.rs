@@ -29,6 +29,7 @@ pub mod value_type;
 mod words;
 
 pub use env::TypeEnv;
+pub use macros::{MacroKind, WrittenMacro};
 pub use state::{NamedType, NamedTypes, TypeFault};
 pub use text_type::TextType;
 pub use value_type::{

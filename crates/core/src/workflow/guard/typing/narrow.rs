@@ -2,8 +2,9 @@
 
 use super::super::functions::spoken_name;
 use super::super::types::{ITEM, Types};
+use super::super::walk::unmetered;
 use super::env::TypeEnv;
-use super::macros::{MacroKind, WrittenMacro, flatten, unmetered, written_key};
+use super::macros::{MacroKind, WrittenMacro, flatten, written_key};
 use super::state::GuardTyper;
 use super::value_type::{FieldType, ListType, NumberType, ValueType, kept};
 use cel::IdedExpr;

@@ -5,7 +5,8 @@
 
 use super::super::functions::{spoken_name, symbol};
 use super::super::strings::end_of_string;
-use super::macros::{WrittenMacro, unmetered};
+use super::super::walk::unmetered;
+use super::macros::WrittenMacro;
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, EntryExpr, Expr, operators};
 use std::collections::BTreeMap;

@@ -2,8 +2,9 @@
 
 use super::super::types::ITEM;
 use super::super::walk::chain;
+use super::super::walk::unmetered;
 use super::env::{NeededType, TypeEnv, TypeNeed};
-use super::macros::{MacroKind, WrittenMacro, unmetered};
+use super::macros::{MacroKind, WrittenMacro};
 use super::spots::Spots;
 use super::words::FaultWords;
 use cel::IdedExpr;

@@ -4,9 +4,10 @@ use super::super::functions::{MATCHES, OVERLOADS, Overload, spoken_name, symbol}
 use super::super::share;
 use super::super::types::Types;
 use super::super::walk::spelled;
+use super::super::walk::unmetered;
 use super::constants::Comparisons;
 use super::env::{NeededType, TypeEnv};
-use super::macros::{MacroKind, WrittenMacro, flatten, unmetered, written_key};
+use super::macros::{MacroKind, WrittenMacro, flatten, written_key};
 use super::state::{GuardTyper, TypeFault};
 use super::value_type::{
     FieldType, FoundField, ListType, NumberType, Presence, RestType, ValueType,

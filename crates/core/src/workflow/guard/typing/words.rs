@@ -3,7 +3,7 @@
 use super::super::checker::usage;
 use super::super::functions::{Overload, symbol};
 use super::super::types::Types;
-use super::macros::unmetered;
+use super::super::walk::unmetered;
 use super::spots::Spots;
 use super::value_type::{MapType, ValueType};
 use cel::IdedExpr;
