@@ -92,6 +92,16 @@ fn targets() -> Vec<Target> {
     let log = "{\"v\":1,\"seq\":1,\"after\":[],\"from\":null,\"to\":\"planning\",\"patch\":[{\"op\":\"add\",\"path\":\"/a\",\"value\":1}]}\n";
     let result = "words\nACTION_RESULT:\n- status: success\n- state_updates: {\"a\": 1}\n```json\n{\"stateUpdates\": {\"b\": [2]}}\n```\n";
     let message = "orch(t): a -> b\n\nText.\n\nOrch-Task: t\nOrch-From: a\nOrch-To: b\nSigned-off-by: A <a@b>\n";
+    let cobertura = "<!DOCTYPE coverage SYSTEM 'x'><coverage lines-valid='2' lines-covered='1'><packages><package><classes>\
+                     <class filename='a'><methods><method name='f'><lines><line number='1' hits='1'/></lines></method></methods>\
+                     <lines><line number='1' hits='1' branch='true' condition-coverage='50% (1/2)'/></lines></class></classes>\
+                     </package></packages></coverage>";
+    let lcov =
+        "TN:t\nSF:a\nFN:1,2,f\nFNDA:1,f\nBRDA:1,0,0,-\nDA:1,2,abc\nLF:1\nLH:1\nend_of_record\n";
+    let sarif = r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"t","rules":[{"id":"E","defaultConfiguration":{"level":"note"}}]}},
+        "invocations":[{"executionSuccessful":false,"toolExecutionNotifications":[{"level":"error"}]}],"results":[{"ruleId":"E/1",
+        "ruleIndex":0,"message":{"text":"m"},"suppressions":[{"status":"accepted"}],"locations":[{"physicalLocation":
+        {"artifactLocation":{"uri":"a"},"region":{"startLine":1}}}]}]}]}"#;
     let conflict =
         "{\n<<<<<<< ours\n\"a\": 1\n||||||| base\n\"a\": 0\n=======\n\"a\": 2\n>>>>>>> theirs\n}\n";
     vec![
@@ -114,6 +124,21 @@ fn targets() -> Vec<Target> {
             name: "junit",
             corpus: owned(&[junit]),
             read: |text| read_as(Format::Junit, text),
+        },
+        Target {
+            name: "cobertura",
+            corpus: owned(&[cobertura]),
+            read: |text| read_as(Format::Cobertura, text),
+        },
+        Target {
+            name: "lcov",
+            corpus: owned(&[lcov]),
+            read: |text| read_as(Format::Lcov, text),
+        },
+        Target {
+            name: "sarif",
+            corpus: owned(&[sarif]),
+            read: |text| read_as(Format::Sarif, text),
         },
         Target {
             name: "patch",

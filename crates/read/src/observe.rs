@@ -115,7 +115,7 @@ pub fn observe(
     let has_reports = workflow
         .artifacts
         .iter()
-        .any(|artifact| artifact.format == Format::Junit && artifact.is_glob());
+        .any(|artifact| artifact.format.is_report() && artifact.is_glob());
     let mut observer = Observer {
         source,
         workflow,
@@ -396,7 +396,7 @@ impl Observer<'_> {
         let declared = above.find_map(|(artifact, pattern)| {
             let artifact = self.workflow.artifacts.get(artifact)?;
             let pattern = artifact.paths.get(pattern)?;
-            let is_read = artifact.format == Format::Junit && artifact.is_glob();
+            let is_read = artifact.format.is_report() && artifact.is_glob();
             is_read.then_some((artifact, pattern))
         });
         let Some((artifact, pattern)) = declared else {

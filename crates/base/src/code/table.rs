@@ -183,6 +183,14 @@ codes! {
         "What a turn cost is not known.",
         "The executor was killed, at a time limit or on request, before it could report its cost.",
         "Look at the account of the service. The `cost` limit of the workflow counts only what is reported.";
+    CoverageCounts = "coverage-counts", Finding,
+        "The totals in a coverage report differ from the lines that it lists.",
+        "A tool counted lines twice, merged reports, or left out some of the lines that it counted.",
+        "Do nothing: the listed lines count, each once.";
+    CoverageSyntax = "coverage-syntax", Finding,
+        "A coverage report is damaged.",
+        "It is truncated, other output was redirected into the file, or it is larger than orch reads.",
+        "Write the report again, to a file of its own.";
     CreatedTwice = "created-twice", No,
         "The log of a task contains two tasks that were created under the same id.",
         "Two branches each created a task with this id, and git united their logs. orch joins tasks that have the \
@@ -596,6 +604,10 @@ codes! {
          message says which.",
         "Write it again, or name in `of` what it judged. A person can confirm it as it is: `orch confirm TASK \
          ARTIFACT`.";
+    NotCoverage = "not-coverage", Finding,
+        "A file is not a coverage report of the format that its artifact has.",
+        "It has another root element, or no records of lcov. If orch recognises the format, the finding names it.",
+        "Let the coverage tool write this format, or correct `format` of the artifact.";
     NotEarlier = "not-earlier", No,
         "The phase is not earlier than the current one.",
         "`orch rollback` only goes back.",
@@ -636,6 +648,10 @@ codes! {
         "The artifact has no file.",
         "`orch confirm` can only confirm a file that exists.",
         "Write it first.";
+    NotSarif = "not-sarif", Finding,
+        "A file is not a SARIF log that can be judged.",
+        "It is other JSON, it has another version than 2.1.0, or its results stand in other files.",
+        "Let the linter write SARIF 2.1.0 into one file.";
     NotSpent = "not-spent", No,
         "The artifact needs no confirmation.",
         "It is fresh, or it is stale for a reason that a confirmation does not resolve.",
@@ -653,6 +669,10 @@ codes! {
         "There is no question to answer.",
         "The task is waiting for something else, or someone has already answered.",
         "Run `orch suggest TASK` to see what it waits for.";
+    NothingMeasured = "nothing-measured", Finding,
+        "A coverage report or a SARIF log measured nothing, so it proves nothing.",
+        "The tests executed none of the measured code, or the tool did not look for results.",
+        "Measure what you meant to measure, and write the report again.";
     NothingToApply = "nothing-to-apply", NotNow,
         "There was nothing to record.",
         "The task changed between the decision and the write.",

@@ -101,7 +101,7 @@ impl<'a> Drafting<'a> {
     fn refused(&self, artifact: &Artifact) -> Error {
         let prompt = Hint::run(&["orch", "prompt", self.evaluation.facts.task.as_str()]);
         let message = match artifact.format {
-            Format::Patch | Format::Junit => {
+            format if format == Format::Patch || format.is_report() => {
                 format!(
                     "`{}` is made by a program, so there is no draft of it",
                     artifact.name

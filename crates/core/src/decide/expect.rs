@@ -9,7 +9,7 @@ use super::{
     BrokenNeed, Choice, Decision, ExpectState, Expectation, GuardPart, Kind, Question,
     QuestionField, Truth, Verdict, WHY, signalled,
 };
-use crate::workflow::{Format, Outcome, Owner, Rule, Signal};
+use crate::workflow::{Outcome, Owner, Rule, Signal};
 use orch_base::{ActionName, ArtifactName, Code, Diagnostic, Digest, command};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -168,7 +168,8 @@ fn are(expected: &[&Expectation]) -> String {
     format!("{} {verb}", join(&paths))
 }
 
-/// Why reports count for nothing that lie where the phase may produce them: no test ran, or nothing reads them there.
+/// Why reports count for nothing that lie where the phase may produce them: no test ran, nothing was measured, or nothing
+/// reads them there.
 fn idle_reports(evaluation: &Evaluation<'_>) -> Vec<String> {
     let produces = &evaluation.phase.produces;
     let mut idle = Vec::new();
@@ -178,7 +179,7 @@ fn idle_reports(evaluation: &Evaluation<'_>) -> Vec<String> {
         }
         for file in &seen.files {
             let mut problems = file.problems.iter();
-            if let Some(found) = problems.find(|problem| problem.code == Code::NoTestRan) {
+            if let Some(found) = problems.find(|problem| is_idle(problem.code)) {
                 idle.push(format!("{} does not count: {}", file.path, found.message));
             }
         }
@@ -186,12 +187,16 @@ fn idle_reports(evaluation: &Evaluation<'_>) -> Vec<String> {
     let mut produced = produces
         .iter()
         .filter_map(|name| evaluation.workflow.artifact(name));
-    if produced.any(|artifact| artifact.format == Format::Junit) {
+    if produced.any(|artifact| artifact.format.is_report()) {
         let found = evaluation.facts.diagnostics.iter();
         let below = found.filter(|found| found.code == Code::ArtifactBelow);
         idle.extend(below.map(|found| found.message.clone()));
     }
     idle
+}
+
+fn is_idle(code: Code) -> bool {
+    matches!(code, Code::NoTestRan | Code::NothingMeasured)
 }
 
 fn for_output(

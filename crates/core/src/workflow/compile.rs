@@ -499,7 +499,7 @@ impl Compiler<'_> {
     ) -> Option<Completion> {
         let is_glob = paths.iter().any(|path| is_pattern(path));
         let Some(text) = text else {
-            if format == Format::Junit && is_glob {
+            if format.is_report() && is_glob {
                 return Some(Completion::Quiet(QUIET));
             }
             return None;

@@ -318,6 +318,12 @@ words! {
         Toml = "toml",
         /// A table with a header, read as an array of objects whose values are text.
         Csv = "csv",
+        /// A Cobertura XML report: executed lines, branches and functions.
+        Cobertura = "cobertura",
+        /// An lcov tracefile: the same.
+        Lcov = "lcov",
+        /// A SARIF log: what linters and scanners found, by level and rule.
+        Sarif = "sarif",
     }
 }
 
@@ -752,8 +758,18 @@ impl Format {
     pub fn names_judged(self) -> bool {
         match self {
             Self::Json | Self::Markdown | Self::Yaml | Self::Toml => true,
-            Self::Jsonl | Self::Junit | Self::Text | Self::Patch | Self::Csv => false,
+            Self::Jsonl | Self::Text | Self::Patch | Self::Csv => false,
+            Self::Junit | Self::Cobertura | Self::Lcov | Self::Sarif => false,
         }
+    }
+
+    /// Whether a program writes it that says what it measured.
+    #[must_use]
+    pub fn is_report(self) -> bool {
+        matches!(
+            self,
+            Self::Junit | Self::Cobertura | Self::Lcov | Self::Sarif
+        )
     }
 
     /// The format that the extension of a path implies.

@@ -33,8 +33,7 @@ impl Artifact {
             ArtifactRole::Verdict
         } else if self.tree.is_some() || self.repository.is_some() || self.format == Format::Patch {
             ArtifactRole::Code
-        } else if self.same_as.is_some() || self.format == Format::Junit || !self.judges.is_empty()
-        {
+        } else if self.same_as.is_some() || self.format.is_report() || !self.judges.is_empty() {
             ArtifactRole::Report
         } else {
             ArtifactRole::Document

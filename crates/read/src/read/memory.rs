@@ -39,7 +39,8 @@ const MOST: u64 = 1000;
 /// What the value takes in bytes that one of these characters begins or ends. These were measured.
 fn costs(format: Format) -> &'static [(&'static [u8], u64)] {
     match format {
-        Format::Json => &[(b"{", MOST), (b"[", 200), (b",", 150)],
+        // Only what is counted of a report is kept, and of a log its value while it is read.
+        Format::Json | Format::Sarif => &[(b"{", MOST), (b"[", 200), (b",", 150)],
         Format::Jsonl => &[(b"{", MOST), (b"[\n", 200), (b",", 150)],
         Format::Yaml => &[
             (b"{", MOST),
@@ -54,7 +55,7 @@ fn costs(format: Format) -> &'static [(&'static [u8], u64)] {
         Format::Markdown => &[(b"[]*_`~<>!|#-+\\&\n", 250)],
         Format::Text => &[(b"\n", 150)],
         Format::Patch => &[(b"\n", 50)],
-        Format::Junit => &[],
+        Format::Junit | Format::Cobertura | Format::Lcov => &[],
     }
 }
 

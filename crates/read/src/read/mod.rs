@@ -1,13 +1,17 @@
 //! Reads the bytes of an artifact into a JSON value, by its format.
 
+mod coverage;
 mod csv;
 mod eval_report;
 mod json;
 mod junit;
 mod markdown;
 mod memory;
+mod message;
 mod patch;
+mod sarif;
 mod toml;
+mod xml;
 mod yaml;
 
 pub use json::{JsonText, parse_json, parse_text};
@@ -96,6 +100,9 @@ pub fn read_by(
             with_text(path, bytes, junit::read_first)
         }
         Format::Junit => junit::read(path, bytes),
+        Format::Cobertura => coverage::read_cobertura(path, bytes),
+        Format::Lcov => with_text(path, bytes, coverage::read_lcov),
+        Format::Sarif => sarif::read(path, bytes),
         Format::Text => with_text(path, bytes, |_, text| {
             ReadResult::of(json!({"bytes": text.len(), "lines": text.lines().collect::<Vec<_>>()}))
         }),
@@ -125,7 +132,8 @@ pub fn locate(
         Format::Toml => toml::locate(text, pointer, key).map(|bytes| (bytes.start, bytes.len())),
         Format::Csv => csv::locate(text, pointer).map(|start| (start, 1)),
         Format::Markdown | Format::Yaml => None,
-        Format::Junit | Format::Text | Format::Patch => None,
+        Format::Junit | Format::Cobertura | Format::Lcov | Format::Sarif => None,
+        Format::Text | Format::Patch => None,
     };
     if let Some((start, length)) = span {
         return Place::at(path.as_str(), text, start, length);

@@ -141,6 +141,8 @@ fn sections_of(
     match (artifact.format, data) {
         (Format::Markdown, _) => outline_of_markdown(&text),
         (Format::Junit, Some(data)) => outline_of_tests(data, has_issues),
+        (Format::Cobertura | Format::Lcov, Some(data)) => outline_of_coverage(data),
+        (Format::Sarif, Some(data)) => outline_of_results(data, has_issues),
         (Format::Json | Format::Yaml | Format::Toml, Some(data)) => {
             let mut shown = Vec::new();
             if artifact.is_verdict() {
@@ -157,6 +159,43 @@ fn sections_of(
         }
         _ => outline_of_text(&text),
     }
+}
+
+/// What was executed, in one line.
+fn outline_of_coverage(data: &Value) -> Vec<SheetSection> {
+    let mut said = Vec::new();
+    for name in ["lines", "branches", "functions"] {
+        let part = &data[name];
+        let total = part["total"].as_u64().unwrap_or_default();
+        if total > 0 {
+            let percent = part["percent"].as_f64().unwrap_or_default();
+            said.push(format!("{percent:.1} % of {total} {name}"));
+        }
+    }
+    if said.is_empty() {
+        return outline_of_text("nothing was measured");
+    }
+    outline_of_text(&format!("executed: {}", said.join(", ")))
+}
+
+/// The counts of a SARIF log in one line, and its first results, unless its issues name them.
+fn outline_of_results(data: &Value, has_issues: bool) -> Vec<SheetSection> {
+    let count = |name: &str| {
+        let count = data[name].as_u64().unwrap_or_default();
+        usize::try_from(count).unwrap_or(usize::MAX)
+    };
+    let counts = format!(
+        "{}, {}, {}, {} suppressed",
+        counted(count("errors"), "error"),
+        counted(count("warnings"), "warning"),
+        counted(count("notes"), "note"),
+        count("suppressed")
+    );
+    let mut sections = outline_of_text(&counts);
+    if !has_issues {
+        sections.extend(outline_of(&json!({"listed": data["listed"]}), None, &[]));
+    }
+    sections
 }
 
 /// The counts of a test report in one line, and the tests that failed, unless its issues name them.

@@ -1,7 +1,9 @@
 //! What the readers of formats yield, as types.
 
 use crate::workflow::guard::Types;
-use crate::workflow::guard::typing::{ListType, MapType, MapWords, RestType, ValueType};
+use crate::workflow::guard::typing::{
+    ListType, MapType, MapWords, NumberType, RestType, ValueType,
+};
 use crate::workflow::{Artifact, Format};
 use std::sync::Arc;
 
@@ -101,15 +103,25 @@ fn markdown() -> ValueType {
     ])
 }
 
-fn junit() -> ValueType {
-    let failed = ValueType::record([("name", text()), ("message", text())]);
-    let mut failed = failed;
-    if let Some(map) = &mut failed.map {
+/// A map that may have these members, too.
+fn with_optional<'n>(
+    mut record: ValueType,
+    fields: impl IntoIterator<Item = (&'n str, ValueType)>,
+) -> ValueType {
+    if let Some(map) = &mut record.map {
         let map = Arc::make_mut(map);
-        for (name, value) in [("file", text()), ("line", count())] {
+        for (name, value) in fields {
             map.fields.insert(Arc::from(name), super::optional(value));
         }
     }
+    record
+}
+
+fn junit() -> ValueType {
+    let failed = with_optional(
+        ValueType::record([("name", text()), ("message", text())]),
+        [("file", text()), ("line", count())],
+    );
     let number = ValueType::of_kinds(Types::INT.or(Types::DOUBLE));
     ValueType::record([
         ("tests", count()),
@@ -120,6 +132,54 @@ fn junit() -> ValueType {
         ("suites", ValueType::list(ValueType::any())),
         ("failed", ValueType::list(text())),
         ("failed_tests", ValueType::list(failed)),
+    ])
+}
+
+/// How much of something was executed.
+fn covered() -> ValueType {
+    let percent = ValueType::number(NumberType {
+        least: Some(0.0),
+        ..NumberType::of(Types::DOUBLE)
+    });
+    ValueType::record([
+        ("total", count()),
+        ("covered", count()),
+        ("percent", percent),
+    ])
+}
+
+fn coverage() -> ValueType {
+    let file = ValueType::record([("lines", covered()), ("branches", covered())]);
+    ValueType::record([
+        ("lines", covered()),
+        ("branches", covered()),
+        ("functions", covered()),
+        ("files", ValueType::map_of(file)),
+    ])
+}
+
+fn sarif() -> ValueType {
+    let listed = with_optional(
+        ValueType::record([
+            ("rule", text()),
+            ("level", ValueType::one_of(["error", "warning", "note"])),
+            ("message", text()),
+        ]),
+        [("file", text()), ("line", count())],
+    );
+    let tool = ValueType::record([("name", or_null(text())), ("version", or_null(text()))]);
+    ValueType::record([
+        ("scans", count()),
+        ("failed", count()),
+        ("results", count()),
+        ("errors", count()),
+        ("warnings", count()),
+        ("notes", count()),
+        ("new", count()),
+        ("suppressed", count()),
+        ("rules", ValueType::map_of(count())),
+        ("tools", ValueType::list(tool)),
+        ("listed", ValueType::list(listed)),
     ])
 }
 
@@ -134,6 +194,8 @@ fn of_format(format: Format) -> Option<ValueType> {
         Format::Csv => ValueType::list(ValueType::map_of(text())),
         Format::Markdown => markdown(),
         Format::Junit => junit(),
+        Format::Cobertura | Format::Lcov => coverage(),
+        Format::Sarif => sarif(),
         Format::Text => ValueType::record([("bytes", count()), ("lines", ValueType::list(text()))]),
         Format::Patch => ValueType::record([
             ("files", ValueType::list(text())),

@@ -77,6 +77,14 @@ path = "table.csv"
 path = "out/*.xml"
 format = "junit"
 
+[artifact.coverage]
+path = "out/coverage.xml"
+format = "cobertura"
+
+[artifact.lint]
+path = "out/lint.sarif"
+format = "sarif"
+
 [artifact.notes]
 path = "notes.md"
 
@@ -85,7 +93,7 @@ path = "code.patch"
 tree = ["src/**"]
 
 [phase.begin]
-produces = ["plan", "open", "bare", "table", "junit", "notes", "code"]
+produces = ["plan", "open", "bare", "table", "junit", "coverage", "lint", "notes", "code"]
 
 [phase.work]
 
@@ -193,6 +201,26 @@ const FAULTY: &[(&str, &str, &str)] = &[
         "did you mean `whole`",
     ),
     ("state.«ruond > 1", "guard-field", "did you mean `round`"),
+    (
+        "coverage.ready && coverage.data.lines.«precent > 80.0",
+        "guard-field",
+        "did you mean `percent`",
+    ),
+    (
+        "coverage.ready && «coverage.data.lines.percent < 0",
+        "guard-constant",
+        "0",
+    ),
+    (
+        "lint.ready && lint.data.«error == 0",
+        "guard-field",
+        "did you mean `errors`",
+    ),
+    (
+        "lint.ready && lint.data.listed.exists(l, l.level == «'fatal')",
+        "guard-constant",
+        "`error`",
+    ),
     (
         "junit.ready && junit.data.«failed_test.size() > 1",
         "guard-field",
@@ -465,6 +493,9 @@ const SOUND: &[&str] = &[
     "open.ready && has(open.data.anything) && open.data.anything.deep[3] > 2 && open.data.kind == 'b'",
     "bare.ready && bare.data.whatever > 3 && bare.data.list.exists(i, i.x == 'y') && bare.data.a.b.c.matches('x')",
     "table.ready && table.data.all(row, row.points != '' && int(row.points) > 3) && size(table.data) > 2",
+    "coverage.ready && coverage.data.lines.percent >= 80 && coverage.data.files.all(f, coverage.data.files[f].lines.percent >= 50.5)",
+    "lint.ready && lint.data.scans > 0 && lint.data.errors == 0 && !('E501' in lint.data.rules)",
+    "lint.ready && lint.data.listed.exists(l, has(l.file) && l.file.endsWith('.rs'))",
     "junit.ready && junit.all.all(r, r.data.tests > 0 && r.data.failures + r.data.errors == 0 && (r.data.time == null || r.data.time < 3.0))",
     "notes.ready && 'Why' in notes.data.sections && notes.data.sections['Why'].words > 3 && notes.data.boxes.signs['~'] == 1",
     "notes.ready && (notes.data.title == null || notes.data.title.contains('x')) && notes.data.headings.exists(h, h.form == 'atx' && h.level == 2)",
@@ -523,7 +554,7 @@ fn what_a_definition_needs_is_asked_where_it_is_used() {
     }
     for (guard, code, line) in [
         ("plan.ready && sharp", "guard-may-fail", 9),
-        ("sharp", "guard-unasked", 53),
+        ("sharp", "guard-unasked", 61),
     ] {
         let found = findings(&document(define, guard));
         let is_there = |finding: &Diagnostic| {
@@ -566,7 +597,7 @@ fn a_share_of_whole_numbers_is_placed_and_has_a_right_form() {
     let right = "write `double(junit.data.failures) / double(junit.data.tests)`";
     assert_eq!(
         found,
-        [format!("w.md:9:19 {right}"), format!("w.md:53:65 {right}")]
+        [format!("w.md:9:19 {right}"), format!("w.md:61:65 {right}")]
     );
 }
 

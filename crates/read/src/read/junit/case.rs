@@ -1,12 +1,11 @@
 //! One test case: what its element and the marks in it say of it.
 
 use super::location;
-use super::xml::Element;
+use crate::read::message::{clean, shortened};
+use crate::read::xml::Element;
 use serde_json::{Value, json};
 use std::str::FromStr;
 
-/// How many characters of a message are kept.
-const LONGEST: usize = 600;
 /// How many lines of a text stand for a message.
 const LINES: usize = 5;
 /// How much of the text in a mark is kept, in bytes: enough for the deepest stack.
@@ -396,37 +395,6 @@ fn is_name(line: &str, name: &str) -> bool {
 
 fn is_no_stack(line: &&str) -> bool {
     !line.starts_with("at ") && !line.starts_with("Stack trace")
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// A text without the codes of terminals, and with the replacement character for other control characters.
-pub(super) fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' if letters.peek() == Some(&'[') => {
-                letters.next();
-                // The codes of a terminal end with a letter.
-                while letters
-                    .next_if(|code| !('@'..='~').contains(code))
-                    .is_some()
-                {}
-                letters.next();
-            }
-            '\r' => {}
-            '\n' | '\t' => clean.push(letter),
-            _ if letter.is_control() => clean.push(char::REPLACEMENT_CHARACTER),
-            _ => clean.push(letter),
-        }
-    }
-    clean
 }
 
 /// The number that an attribute states.

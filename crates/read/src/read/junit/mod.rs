@@ -3,22 +3,20 @@
 //! The listed test cases count, each by the worst that it says. What a suite declares counts where it is worse.
 
 mod case;
-mod encoding;
 mod first;
 mod location;
-mod other_root;
 mod tests_of;
-mod xml;
 
 pub use case::ReportedFailure;
 pub(in crate::read) use first::read as read_first;
 pub use tests_of::{ReportedTest, ReportedTestEnd, TestReport, tests_of};
 
-use super::{ReadResult, conflict};
-use case::{Case, CaseMark, MarkKind, TestOutcome, clean};
+use super::ReadResult;
+use super::message::clean;
+use super::xml::{self, Element, ReportKind, Taker};
+use case::{Case, CaseMark, MarkKind, TestOutcome};
 use orch_base::{Code, Diagnostic, Place, RepoPath};
 use serde_json::{Value, json};
-use xml::{Element, Fault, Taker};
 
 /// How many failed tests are listed.
 const MAX_NAMED: usize = 50;
@@ -98,27 +96,23 @@ struct OpenMark {
     depth: usize,
 }
 
+const KIND: ReportKind = ReportKind {
+    name: "a JUnit report",
+    roots: &["testsuites", "testsuite"],
+    may_declare_type: false,
+    syntax: Code::JunitSyntax,
+    other: Code::NotJunit,
+    hint: "let the test runner write a JUnit XML report, and keep other files elsewhere",
+};
+
 pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> ReadResult {
-    let text = match encoding::decode(path, bytes) {
-        Ok(text) => text,
-        Err(problem) => return ReadResult::refused(*problem),
-    };
     let mut report = Report::default();
-    match xml::read(&text, &mut report) {
+    match xml::read(&KIND, path, bytes, &mut report) {
         Ok(()) => ReadResult {
             data: Some(report.value()),
             problems: report.findings(path),
         },
-        Err(Fault {
-            code,
-            at,
-            message,
-            hint,
-        }) => ReadResult::refused(conflict(path, &text).unwrap_or_else(|| {
-            Diagnostic::error(code, message)
-                .at(Place::at(path.as_str(), &text, at, 1))
-                .hint(hint)
-        })),
+        Err(problem) => ReadResult::refused(*problem),
     }
 }
 

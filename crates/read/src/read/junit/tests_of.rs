@@ -1,8 +1,9 @@
 //! Every test of a report by its name, for who compares two runs.
 
 use super::case::{ReportedFailure, TestOutcome};
-use super::{Fault, ListedCase, Report, encoding, xml};
-use orch_base::{Diagnostic, Place, RepoPath};
+use super::{KIND, ListedCase, Report};
+use crate::read::xml;
+use orch_base::{Diagnostic, RepoPath};
 
 /// What a report says of each of its tests.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,12 +42,11 @@ pub enum ReportedTestEnd {
 
 /// Reads every test of a JUnit report. Returns an error if it is none.
 pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnostic>> {
-    let text = encoding::decode(path, bytes)?;
     let mut report = Report {
         every: Some(Vec::new()),
         ..Report::default()
     };
-    xml::read(&text, &mut report).map_err(|fault| at_fault(path, &text, fault))?;
+    xml::read(&KIND, path, bytes, &mut report)?;
     let all = report.all;
     let every = report.every.unwrap_or_default().into_iter();
     Ok(TestReport {
@@ -56,12 +56,6 @@ pub fn tests_of(path: &RepoPath, bytes: &[u8]) -> Result<TestReport, Box<Diagnos
         skipped: all.skipped,
         failures: report.failed,
     })
-}
-
-fn at_fault(path: &RepoPath, text: &str, fault: Fault) -> Box<Diagnostic> {
-    let place = Place::at(path.as_str(), text, fault.at, 1);
-    let finding = Diagnostic::error(fault.code, fault.message);
-    Box::new(finding.at(place).hint(fault.hint))
 }
 
 fn reported(case: ListedCase) -> Option<ReportedTest> {

@@ -2,20 +2,39 @@
 //!
 //! Control characters are no fault: test runners write the names and messages of tests as they are.
 
-use super::other_root;
-use orch_base::Code;
+mod encoding;
+mod other_root;
+
+use super::conflict;
+use orch_base::{Code, Diagnostic, Place, RepoPath};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use std::borrow::Cow;
 
+/// A kind of report, and how its faults are told.
+pub(super) struct ReportKind {
+    /// What a file of this kind is called, with its article.
+    pub name: &'static str,
+    /// The elements that may be its root.
+    pub roots: &'static [&'static str],
+    /// Whether it may declare a document type. No entity of it is ever expanded.
+    pub may_declare_type: bool,
+    /// Of a file that is not well-formed XML.
+    pub syntax: Code,
+    /// Of a file that is something else.
+    pub other: Code,
+    /// What to do about a file that is something else.
+    pub hint: &'static str,
+}
+
 /// What makes a file no report.
 #[derive(Debug)]
-pub(super) struct Fault {
-    pub code: Code,
+struct Fault {
+    code: Code,
     /// Where it is in the text, in bytes.
-    pub at: usize,
-    pub message: String,
-    pub hint: &'static str,
+    at: usize,
+    message: String,
+    hint: &'static str,
 }
 
 /// One element with its attributes.
@@ -57,10 +76,27 @@ const REDIRECTED: &str =
 const ESCAPED: &str =
     "let the program that writes the report escape its texts, or report it to its authors";
 
-/// Reads a report. Document type declarations are refused, so no entity can expand.
-pub(super) fn read(text: &str, taker: &mut impl Taker) -> Result<(), Fault> {
+/// Reads the bytes of a report of this kind. Returns an error if they are none.
+pub(super) fn read(
+    kind: &'static ReportKind,
+    path: &RepoPath,
+    bytes: &[u8],
+    taker: &mut impl Taker,
+) -> Result<(), Box<Diagnostic>> {
+    let text = encoding::decode(path, bytes)?;
+    read_text(kind, &text, taker).map_err(|fault| {
+        let conflict = conflict(path, &text);
+        Box::new(conflict.unwrap_or_else(|| {
+            let place = Place::at(path.as_str(), &text, fault.at, 1);
+            let finding = Diagnostic::error(fault.code, fault.message);
+            finding.at(place).hint(fault.hint)
+        }))
+    })
+}
+
+fn read_text(kind: &'static ReportKind, text: &str, taker: &mut impl Taker) -> Result<(), Fault> {
     let mut reader = Reader::from_str(text);
-    let mut place = Position::default();
+    let mut place = Position::new(kind);
     loop {
         place.at = usize::try_from(reader.buffer_position()).unwrap_or(0);
         let event = match reader.read_event() {
@@ -105,8 +141,8 @@ pub(super) fn read(text: &str, taker: &mut impl Taker) -> Result<(), Fault> {
 }
 
 /// Where the reader is.
-#[derive(Default)]
 struct Position {
+    kind: &'static ReportKind,
     at: usize,
     depth: usize,
     has_root: bool,
@@ -116,9 +152,20 @@ struct Position {
 }
 
 impl Position {
+    fn new(kind: &'static ReportKind) -> Self {
+        Self {
+            kind,
+            at: 0,
+            depth: 0,
+            has_root: false,
+            doctype: None,
+            text_before: None,
+        }
+    }
+
     fn fault(&self, message: String, hint: &'static str) -> Fault {
         Fault {
-            code: Code::JunitSyntax,
+            code: self.kind.syntax,
             at: self.at,
             message,
             hint,
@@ -175,28 +222,35 @@ impl Position {
         }
         self.has_root = true;
         let name = tag.local_name().into_inner();
-        if !matches!(name, "testsuite" | "testsuites") {
-            let what = match other_root::format_of(name, tag.attributes_raw()) {
-                Some(format) => format!("it is {format}"),
-                None => "its root is neither `testsuites` nor `testsuite`".to_owned(),
-            };
-            let message = format!("the file is not a JUnit report: {what} (`<{name}>`)");
-            let hint =
-                "let the test runner write a JUnit XML report, and keep other files elsewhere";
-            return Err(Fault {
-                code: Code::NotJunit,
-                ..self.fault(message, hint)
-            });
+        if !self.kind.roots.contains(&name) {
+            return Err(self.other_root(name, tag.attributes_raw()));
         }
         match self.doctype {
-            None => Ok(()),
-            Some(at) => {
+            Some(at) if !self.kind.may_declare_type => {
                 let message = "the report declares a document type".to_owned();
                 Err(Fault {
                     at,
                     ..self.fault(message, "remove the DOCTYPE declaration")
                 })
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// The root is one of another kind of file.
+    fn other_root(&self, name: &str, attributes: &str) -> Fault {
+        let kind = self.kind;
+        let other = other_root::of(name, attributes);
+        let what = match (other, kind.roots) {
+            (Some(other), _) => format!("it is {}", other.name),
+            (None, [one]) => format!("its root is not `{one}`"),
+            (None, roots) => format!("its root is neither `{}`", roots.join("` nor `")),
+        };
+        let message = format!("the file is not {}: {what} (`<{name}>`)", kind.name);
+        let hint = other.and_then(|other| other.hint).unwrap_or(kind.hint);
+        Fault {
+            code: kind.other,
+            ..self.fault(message, hint)
         }
     }
 
@@ -221,14 +275,15 @@ impl Position {
         if self.has_root {
             return Ok(());
         }
-        let message = match text.contains('<') {
-            true => "the file is not a JUnit report: it has no root element",
-            false => "the file is not a JUnit report: it contains no XML",
+        let kind = self.kind;
+        let what = match text.contains('<') {
+            true => "it has no root element",
+            false => "it contains no XML",
         };
-        let hint = "write a JUnit XML report";
+        let message = format!("the file is not {}: {what}", kind.name);
         Err(Fault {
-            code: Code::NotJunit,
-            ..self.fault(message.to_owned(), hint)
+            code: kind.other,
+            ..self.fault(message, kind.hint)
         })
     }
 

@@ -1,4 +1,13 @@
-//! Which report a file is whose root is not one of JUnit.
+//! What kind of file has a root that was not expected.
+
+/// A kind of file.
+#[derive(Clone, Copy)]
+pub(super) struct OtherKind {
+    /// What it is called, with its article.
+    pub name: &'static str,
+    /// What to do about it, where it can be read.
+    pub hint: Option<&'static str>,
+}
 
 /// The roots of other reports, with the names of their formats.
 const FORMATS: &[(&str, &str)] = &[
@@ -36,16 +45,19 @@ const FORMATS: &[(&str, &str)] = &[
 ];
 
 /// What kind of file has this root, if known. `attributes` are those of the root as written.
-pub(super) fn format_of(root: &str, attributes: &str) -> Option<&'static str> {
-    if root == "coverage" {
-        // Clover says when it was generated, and Cobertura counts branches.
-        return Some(match attributes.contains("generated") {
-            true => "a Clover coverage report",
-            false => "a Cobertura coverage report",
-        });
-    }
-    FORMATS
-        .iter()
-        .find(|(name, _)| *name == root)
-        .map(|(_, format)| *format)
+pub(super) fn of(root: &str, attributes: &str) -> Option<OtherKind> {
+    // Clover says when it was generated, and Cobertura counts branches.
+    let (name, hint) = match root {
+        "coverage" if attributes.contains("generated") => ("a Clover coverage report", None),
+        "coverage" => (
+            "a Cobertura coverage report",
+            Some("write `format = \"cobertura\"` in the table of the artifact"),
+        ),
+        "testsuites" | "testsuite" => (
+            "a JUnit report",
+            Some("write `format = \"junit\"` in the table of the artifact"),
+        ),
+        _ => (FORMATS.iter().find(|(name, _)| *name == root)?.1, None),
+    };
+    Some(OtherKind { name, hint })
 }
