@@ -4,7 +4,7 @@
 //! ranges between the numbers that they compare it with. As CEL has it, a guard is true, false or an error; a formula says
 //! when it is true, and another one when it is false.
 
-use super::super::guard::{Logic, Test, ValueQuestion};
+use super::super::guard::{Logic, SameValues, Test, ValueQuestion};
 use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
 use orch_base::pointer::child;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +51,8 @@ pub(super) enum Domain {
     Texts { texts: Vec<String>, others: bool },
     /// These numbers, and the ranges around and between them.
     Numbers(Vec<NumberCell>),
+    /// Of two values that guards compare with each other: less, equal and greater.
+    Orders,
 }
 
 /// Numbers that no guard tells apart.
@@ -72,6 +74,7 @@ impl Domain {
             Self::Bool => 2,
             Self::Texts { texts, others } => texts.len() + usize::from(*others),
             Self::Numbers(cells) => cells.len(),
+            Self::Orders => 3,
         }
     }
 
@@ -151,6 +154,7 @@ impl<'w> WorkflowFormulas<'w> {
         for rule in &workflow.rules {
             asked.read(workflow, &rule.when.logic());
         }
+        asked.read_same(workflow);
         let mut reading = FormulaReader {
             workflow,
             variables: Vec::new(),
@@ -178,6 +182,12 @@ struct AskedConstants {
     numbers: BTreeMap<String, Vec<f64>>,
     /// Values that guards compare with numbers below zero.
     negative: Vec<String>,
+    /// Pairs of values of which guards ask more than whether they are equal.
+    ordered: BTreeSet<String>,
+    /// Values that a guard takes as true or false.
+    truths: BTreeSet<String>,
+    /// Pairs of values of which it is asked whether they are equal.
+    same: Vec<SameValues>,
     seen: Vec<String>,
 }
 
@@ -203,13 +213,70 @@ impl AskedConstants {
                 all.iter().for_each(|one| self.read(workflow, one));
             }
             Logic::If(parts) => parts.iter().for_each(|one| self.read(workflow, one)),
+            Logic::Same(same) => self.same.push(SameValues::clone(same)),
         }
+    }
+
+    /// Reads what is asked of equal values, now that it is known which are true or false.
+    fn read_same(&mut self, workflow: &Workflow) {
+        while let Some(same) = self.same.pop() {
+            if self.are_truths(workflow, &same) {
+                same.truths.iter().for_each(|one| self.read(workflow, one));
+            } else {
+                self.note(&same.question);
+            }
+        }
+    }
+
+    /// Whether two values are true or false, so that they are equal if both are or neither is. It is enough to know it of
+    /// one: nothing else is equal to it.
+    fn are_truths(&self, workflow: &Workflow, same: &SameValues) -> bool {
+        let mut truths = same.truths.iter();
+        truths.any(|one| self.is_truth(workflow, one))
+    }
+
+    /// Whether the logic of a value says all of it, because it is true or false.
+    fn is_truth(&self, workflow: &Workflow, logic: &Logic) -> bool {
+        match logic {
+            Logic::Known(_) | Logic::Not(_) | Logic::All(_) | Logic::Any(_) | Logic::Same(_) => {
+                true
+            }
+            Logic::If(parts) => parts[1..].iter().all(|one| self.is_truth(workflow, one)),
+            Logic::Named(name) => {
+                let define = workflow.defines.iter().find(|(define, _)| define == name);
+                match define.map(|(_, define)| define.logic()) {
+                    Some(Logic::All(parts)) if parts.len() == 1 => {
+                        self.is_truth(workflow, &parts[0])
+                    }
+                    parts => parts.is_some(),
+                }
+            }
+            Logic::Asks(question) if question.test != Test::IsTrue => true,
+            Logic::Asks(question) => match fact_logic(workflow, question) {
+                Some(logic) => self.is_truth(workflow, &logic),
+                None => self.is_asked_truth(workflow, question),
+            },
+        }
+    }
+
+    fn is_asked_truth(&self, workflow: &Workflow, question: &ValueQuestion) -> bool {
+        if let Some([name, flag]) = question.path.as_deref() {
+            let mut artifacts = workflow.artifacts.iter();
+            if FLAGS.contains(&flag.as_str())
+                && artifacts.any(|artifact| artifact.name.as_str() == name)
+            {
+                return true;
+            }
+        }
+        question.subject.starts_with("has(") || self.truths.contains(&question.subject)
     }
 
     fn note(&mut self, question: &ValueQuestion) {
         let subject = question.subject.clone();
         match &question.test {
-            Test::IsTrue => {}
+            Test::IsTrue => {
+                self.truths.insert(subject);
+            }
             Test::IsText(text) => {
                 let texts = self.texts.entry(subject).or_default();
                 if !texts.contains(text) && texts.len() < MOST_VALUES {
@@ -225,6 +292,11 @@ impl AskedConstants {
                     numbers.push(*than);
                 }
             }
+            Test::Order { less, more, .. } => {
+                if less != more {
+                    self.ordered.insert(subject);
+                }
+            }
         }
     }
 
@@ -232,6 +304,8 @@ impl AskedConstants {
         let subject = &question.subject;
         match &question.test {
             Test::IsTrue => Domain::Bool,
+            Test::Order { .. } if self.ordered.contains(subject) => Domain::Orders,
+            Test::Order { .. } => Domain::Bool,
             Test::IsText(_) => match texts_of_schema(workflow, question) {
                 Some(texts) => Domain::Texts {
                     texts,
@@ -328,6 +402,14 @@ impl<'w> FormulaReader<'w> {
                 let both = [first, second].map(|all| Rc::new(Formula::All(all)));
                 Rc::new(Formula::Any(both.to_vec()))
             }
+            Logic::Same(same) if self.asked.are_truths(self.workflow, same) => {
+                let [left, right] = &same.truths;
+                let first = vec![self.formula(left, true), self.formula(right, is_true)];
+                let second = vec![self.formula(left, false), self.formula(right, !is_true)];
+                let both = [first, second].map(|all| Rc::new(Formula::All(all)));
+                Rc::new(Formula::Any(both.to_vec()))
+            }
+            Logic::Same(same) => self.asks(&same.question, is_true),
         }
     }
 
@@ -413,6 +495,7 @@ impl<'w> FormulaReader<'w> {
             Test::IsTrue => "bool",
             Test::IsText(_) => "text",
             Test::Number { .. } => "number",
+            Test::Order { .. } => "order",
         };
         let key = (question.subject.clone(), kind);
         if let Some(known) = self.by_subject.get(&key) {
@@ -510,6 +593,9 @@ fn fact_logic(workflow: &Workflow, question: &ValueQuestion) -> Option<Logic> {
     below(name, guard.tested(&question.test)?)
 }
 
+/// The facts of an artifact that are true or false.
+const FLAGS: [&str; 5] = ["present", "valid", "fresh", "ready", "changed"];
+
 /// A logic about the data of an artifact, as the rules of the workflow would ask it.
 fn below(name: &str, logic: Logic) -> Option<Logic> {
     let each = |all: Vec<Logic>| {
@@ -518,7 +604,7 @@ fn below(name: &str, logic: Logic) -> Option<Logic> {
     };
     Some(match logic {
         Logic::Known(known) => Logic::Known(known),
-        Logic::Named(_) => return None,
+        Logic::Named(_) | Logic::Same(_) => return None,
         Logic::Asks(question) => {
             let is_presence = question.subject.starts_with("has(data.");
             let path = question.path.filter(|path| path[0] == "data");
@@ -606,6 +692,8 @@ fn answers(domain: &Domain, test: &Test) -> Values {
         (Domain::Numbers(cells), Test::Number { .. }) => {
             of(cells.iter().map(|cell| cell.passes(test)).collect())
         }
+        (Domain::Orders, Test::Order { less, same, more }) => of(vec![*less, *same, *more]),
+        (_, Test::Order { same: false, .. }) => NO,
         _ => YES,
     }
 }

@@ -12,6 +12,7 @@ mod search;
 
 pub(super) use findings::case_findings;
 
+use super::guard::COMPARED;
 use super::{Outcome, Rule, Workflow};
 use formula::{Domain, Formula, NumberCell, PhaseFormulas, Values, Variable, WorkflowFormulas};
 use orch_base::PhaseId;
@@ -279,6 +280,15 @@ impl Variable {
         let nth = values.trailing_zeros() as usize;
         let subject = &self.subject;
         match &self.domain {
+            Domain::Bool | Domain::Orders if subject.contains(COMPARED) => {
+                let signs: &[&str] = match self.domain {
+                    Domain::Orders => &[" < ", " == ", " > "],
+                    _ => &[" == ", " != "],
+                };
+                let sign = signs.get(nth).copied().unwrap_or_default();
+                subject.replacen(COMPARED, sign, 1)
+            }
+            Domain::Orders => subject.clone(),
             Domain::Bool if nth == 0 => subject.clone(),
             Domain::Bool if subject.contains(' ') => format!("!({subject})"),
             Domain::Bool => format!("!{subject}"),
@@ -407,6 +417,36 @@ terminal = true
                 ],
                 vec![],
             ),
+            // Two values, compared with each other; and two that are true or false.
+            (
+                vec![
+                    ("a.ready && b.ready && a.n > state.m", TO, "g"),
+                    ("a.ready && b.ready && state.m >= a.n", WAIT, "g"),
+                ],
+                vec![],
+            ),
+            (
+                vec![
+                    ("a.ready && b.ready && a.n >= state.m", TO, "g"),
+                    ("a.ready && b.ready && a.n <= state.m", WAIT, "g"),
+                ],
+                vec![
+                    "rules `r0` and `r1` of group `g` both hold in phase `p`: a.ready, b.ready, a.n == state.m",
+                ],
+            ),
+            (
+                vec![
+                    ("a.ready && b.ready && a.ready == settled", TO, "g"),
+                    ("a.ready && b.ready && !settled", WAIT, "g"),
+                ],
+                vec![],
+            ),
+            (
+                vec![("a.ready && b.ready && a.kind == state.k", TO, "")],
+                vec![
+                    "phase `p` is done, and no rule says what is next: a.ready, b.ready, a.kind != state.k",
+                ],
+            ),
             // Never.
             (
                 vec![("a.ready && a.kind == 'x' && a.kind == 'y'", TO, ""), ends],
@@ -501,7 +541,7 @@ terminal = true
     /// All facts that the guards below may see.
     fn every_fact() -> Vec<Given> {
         let mut all = Vec::new();
-        for bits in 0..256_u32 {
+        for bits in 0..1024_u32 {
             let bit = |nth: u32| bits >> nth & 1 == 1;
             let [present, valid] = [bit(0), bit(0) && bit(1)];
             if bit(1) && !present {
@@ -511,6 +551,7 @@ terminal = true
                 "ready": valid && bit(2), "changed": bit(3)});
             let other = json!({"present": bit(4), "valid": bit(4), "fresh": bit(5),
                 "ready": bit(4) && bit(5), "changed": false});
+            let state = json!({"go": bit(7), "l": u8::from(bit(8)), "m": u8::from(bit(9))});
             for kind in ["x", "y", "z"] {
                 for n in 0..4 {
                     let mut a = flags.clone();
@@ -522,7 +563,7 @@ terminal = true
                     }
                     let settled = valid && bit(6);
                     all.push(Given(
-                        json!({"a": a, "b": other, "settled": settled, "state": {"go": bit(7)}}),
+                        json!({"a": a, "b": other, "settled": settled, "state": state}),
                     ));
                     if !valid {
                         break;
@@ -538,7 +579,7 @@ terminal = true
 
     /// A guard at random.
     fn guard(next: &mut impl FnMut(usize) -> usize, depth: usize) -> String {
-        const LEAVES: [&str; 18] = [
+        const LEAVES: [&str; 22] = [
             "a.present",
             "a.valid",
             "a.fresh",
@@ -556,14 +597,19 @@ terminal = true
             "a.ok == false",
             "settled",
             "state.go",
+            "state.l < state.m",
+            "state.l <= state.m",
+            "state.m < state.l",
+            "state.m != state.l",
             "true",
         ];
         let below = |next: &mut _| guard(next, depth - 1);
-        match if depth == 0 { 9 } else { next(8) } {
+        match if depth == 0 { 9 } else { next(9) } {
             0 | 1 => format!("({} && {})", below(next), below(next)),
             2 | 3 => format!("({} || {})", below(next), below(next)),
             4 => format!("!({})", below(next)),
             5 => format!("({} ? {} : {})", below(next), below(next), below(next)),
+            6 => format!("(({}) == ({}))", below(next), below(next)),
             _ => LEAVES[next(LEAVES.len())].to_owned(),
         }
     }

@@ -24,6 +24,17 @@ pub enum Logic {
     Any(Vec<Self>),
     /// The second if the first is true, or else the third.
     If(Box<[Self; 3]>),
+    /// Whether two values are equal.
+    Same(Box<SameValues>),
+}
+
+/// Whether two values are equal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SameValues {
+    /// When each of them is true, if they are true or false.
+    pub truths: [Logic; 2],
+    /// What is asked if they are anything else.
+    pub question: ValueQuestion,
 }
 
 /// A question about one value.
@@ -55,7 +66,19 @@ pub enum Test {
         /// Whether a greater value passes.
         more: bool,
     },
+    /// How it is to another value: the subject names both, as `left <=> right`.
+    Order {
+        /// Whether it passes if the left one is less.
+        less: bool,
+        /// Whether it passes if they are equal.
+        same: bool,
+        /// Whether it passes if the left one is greater.
+        more: bool,
+    },
 }
+
+/// Stands between two values that are compared with each other.
+pub const COMPARED: &str = " <=> ";
 
 impl Guard {
     /// The logic of its parts, all of which must hold.
@@ -153,17 +176,9 @@ fn compared(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
     let (subject, literal, is_swapped) = match (&left.expr, &right.expr) {
         (_, Expr::Literal(literal)) => (left, literal, false),
         (Expr::Literal(literal), _) => (right, literal, true),
-        _ => return equal(name, left, right),
+        _ => return related(name, left, right),
     };
-    let (less, same, more) = match name {
-        operators::EQUALS => (false, true, false),
-        operators::NOT_EQUALS => (true, false, true),
-        operators::LESS => (true, false, false),
-        operators::LESS_EQUALS => (true, true, false),
-        operators::GREATER => (false, false, true),
-        operators::GREATER_EQUALS => (false, true, true),
-        _ => return None,
-    };
+    let (less, same, more) = passing(name)?;
     let is_equality = less == more;
     let test = match literal {
         LiteralValue::Boolean(known) if is_equality => {
@@ -198,7 +213,50 @@ fn compared(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
     })
 }
 
-/// Whether two values are equal, of which nothing more is known; `None` if something else is asked.
+/// Whether a comparison holds for less, for the same and for more; `None` if it is none.
+fn passing(name: &str) -> Option<(bool, bool, bool)> {
+    Some(match name {
+        operators::EQUALS => (false, true, false),
+        operators::NOT_EQUALS => (true, false, true),
+        operators::LESS => (true, false, false),
+        operators::LESS_EQUALS => (true, true, false),
+        operators::GREATER => (false, false, true),
+        operators::GREATER_EQUALS => (false, true, true),
+        _ => return None,
+    })
+}
+
+/// A comparison of two values of which neither is a literal, in the order of their spelling.
+fn related(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
+    let (less, same, more) = passing(name)?;
+    let sides = [spell(left), spell(right)];
+    let is_swapped = sides[0] > sides[1];
+    let (less, more) = if is_swapped {
+        (more, less)
+    } else {
+        (less, more)
+    };
+    let [first, second] = if is_swapped { [1, 0] } else { [0, 1] };
+    let question = |less, same, more| ValueQuestion {
+        subject: format!("{}{COMPARED}{}", sides[first], sides[second]),
+        path: None,
+        test: Test::Order { less, same, more },
+    };
+    if less != more {
+        return Some(Logic::Asks(question(less, same, more)));
+    }
+    let equal = Logic::Same(Box::new(SameValues {
+        truths: [logic(left), logic(right)],
+        question: question(false, true, false),
+    }));
+    Some(if same {
+        equal
+    } else {
+        Logic::Not(Box::new(equal))
+    })
+}
+
+/// Whether a value is one that no test is about, such as null; `None` if something else is asked.
 fn equal(name: &str, left: &IdedExpr, right: &IdedExpr) -> Option<Logic> {
     let subject = format!("{} == {}", spell(left), spell(right));
     let question = Logic::Asks(ValueQuestion {
@@ -347,6 +405,12 @@ fn literal_text(literal: &LiteralValue) -> String {
 mod tests {
     use super::*;
 
+    fn signs(less: bool, same: bool, more: bool) -> String {
+        let signs = [(less, '<'), (same, '='), (more, '>')];
+        let held = signs.iter().filter(|(held, _)| *held);
+        held.map(|(_, sign)| sign).collect()
+    }
+
     /// A logic in one line.
     fn line(logic: &Logic) -> String {
         let lines = |all: &[Logic]| all.iter().map(line).collect::<Vec<_>>().join(" ");
@@ -361,16 +425,17 @@ mod tests {
                     less,
                     same,
                     more,
-                } => {
-                    let word = |held: &bool, word: &'static str| if *held { word } else { "" };
-                    let signs = [word(less, "<"), word(same, "="), word(more, ">")].concat();
-                    format!("{} {signs} {than}", question.subject)
+                } => format!("{} {} {than}", question.subject, signs(*less, *same, *more)),
+                Test::Order { less, same, more } => {
+                    let signs = signs(*less, *same, *more);
+                    question.subject.replace(COMPARED, &format!(" {signs} "))
                 }
             },
             Logic::Not(of) => format!("(not {})", line(of)),
             Logic::All(all) => format!("(all {})", lines(all)),
             Logic::Any(any) => format!("(any {})", lines(any)),
             Logic::If(parts) => format!("(if {})", lines(&parts[..])),
+            Logic::Same(same) => line(&Logic::Asks(same.question.clone())),
         }
     }
 
@@ -404,9 +469,13 @@ mod tests {
             ),
             (
                 "a.b != null && a.b == null || a.b != a.c",
-                "(all (any (all (not a.b == null) a.b == null) (not a.b == a.c)))",
+                "(all (any (all (not a.b == null) a.b == null) (not a.b = a.c)))",
             ),
-            ("'x' in a.l && a.b == a.c", "(all 'x' in a.l a.b == a.c)"),
+            ("'x' in a.l && a.b == a.c", "(all 'x' in a.l a.b = a.c)"),
+            (
+                "a.n < b.n || b.n < a.n || b.n <= a.n || a.n != b.n",
+                "(all (any (any a.n < b.n a.n > b.n) (any a.n => b.n (not a.n = b.n))))",
+            ),
         ] {
             let guard = Guard::parse(text).expect(text);
             assert_eq!(line(&guard.logic()), expected, "{text}");

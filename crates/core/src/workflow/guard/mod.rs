@@ -22,7 +22,7 @@ mod value;
 mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
-pub use logic::{Logic, Test, ValueQuestion};
+pub use logic::{COMPARED, Logic, SameValues, Test, ValueQuestion};
 pub use parse::{GuardError, MAX_LENGTH};
 pub use types::{ITEM, Types};
 pub use walk::spelled;
