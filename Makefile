@@ -56,7 +56,7 @@ test-fleet: ## The stores of leases at length, against real servers of git and N
 		$(CARGO) test --quiet --package orch-agent-fleet --features nats --lib -- --nocapture
 
 RACES ?=
-races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600" (needs python3 and its registry)
+races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600", with links that are cut: RACES="--partition" (needs python3 and its registry)
 	$(CARGO) build --features nats
 	env $(IN_MEMORY) tests/fleet/races-nats.py target/debug/orch $$(tests/fleet/nats-server.sh) $(RACES)
 

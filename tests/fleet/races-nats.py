@@ -2,9 +2,10 @@
 """Workers of one repository and of NATS, killed at random, and their server with them.
 
 Every task has to be done in the end, no two executors may have worked on one task at once for longer than a lease, every
-history has to be proven, and git has to find nothing wrong.
+history has to be proven, and git has to find nothing wrong. With `--partition` (as root) each worker has a network of its
+own, whose link to the server is cut now and then, for longer than a lease, too.
 
-    races-nats.py ORCH NATS_SERVER [--tasks N] [--workers N] [--seconds N] [--seed N]
+    races-nats.py ORCH NATS_SERVER [--tasks N] [--workers N] [--seconds N] [--seed N] [--partition]
 """
 
 import argparse
@@ -73,7 +74,7 @@ command = ["sh", "executor.sh"]
 merge = "merge"
 [leases]
 store = "nats"
-url = "nats://127.0.0.1:PORT"
+url = "nats://ADDRESS"
 bucket = "races"
 length = "LEASEs"
 """
@@ -85,6 +86,47 @@ def name_of(pid):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return ""
+
+
+class Networks:
+    """A network for each worker, with a link to that of the server. They end with this process."""
+
+    SERVER = "10.77.0.1"
+
+    def __init__(self, workers):
+        self.holders = {}
+        self.command("ip", "link", "set", "lo", "up")
+        self.command("ip", "link", "add", "races", "type", "bridge")
+        self.command("ip", "addr", "add", f"{self.SERVER}/24", "dev", "races")
+        self.command("ip", "link", "set", "races", "up")
+        for number in range(workers):
+            self.add(number)
+
+    def command(self, *words):
+        subprocess.run(words, check=True)
+
+    def add(self, number):
+        holder = subprocess.Popen(["unshare", "--net", "--kill-child", "sleep", "infinity"])
+        self.holders[number] = holder
+        while os.readlink(f"/proc/{holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            time.sleep(0.01)
+        self.command("ip", "link", "add", f"out{number}", "type", "veth", "peer", "name", "in", "netns", str(holder.pid))
+        self.command("ip", "link", "set", f"out{number}", "master", "races", "up")
+        inside = self.inside(number)
+        self.command(*inside, "ip", "addr", "add", f"10.77.0.{number + 10}/24", "dev", "in")
+        self.command(*inside, "ip", "link", "set", "in", "up")
+        self.command(*inside, "ip", "link", "set", "lo", "up")
+
+    def inside(self, number):
+        """What a command begins with that runs in the network of a worker."""
+        return ["nsenter", "--target", str(self.holders[number].pid), "--net"]
+
+    def cut(self, number, is_cut):
+        self.command("ip", "link", "set", f"out{number}", "down" if is_cut else "up")
+
+    def end(self):
+        for holder in self.holders.values():
+            holder.kill()
 
 
 class Fleet:
@@ -112,7 +154,11 @@ class Fleet:
             self.port = taken.getsockname()[1]
         self.server = None
         self.workers = {}
-        self.counts = {"workers killed": 0, "runs killed": 0, "servers killed": 0}
+        self.counts = {"workers killed": 0, "runs killed": 0, "servers killed": 0, "links cut": 0}
+        self.networks = Networks(options.workers) if options.partition else None
+        self.host = Networks.SERVER if options.partition else "127.0.0.1"
+        # When the link of a worker is mended.
+        self.cut_until = {}
 
     def run(self, *words):
         """Runs a program in the repository, and returns what it prints."""
@@ -126,7 +172,7 @@ class Fleet:
     def set_up(self):
         """Makes the repository with its tasks; every fourth waits for the one before it."""
         self.repository.mkdir()
-        settings = SETTINGS.replace("PORT", str(self.port)).replace("LEASE", str(LEASE))
+        settings = SETTINGS.replace("ADDRESS", f"{self.host}:{self.port}").replace("LEASE", str(LEASE))
         files = {
             "orch.toml": settings,
             "executor.sh": EXECUTOR,
@@ -146,22 +192,23 @@ class Fleet:
             self.run(self.options.orch, "new", f"t{number}", *after)
 
     def start_server(self):
-        words = [self.options.server, "-a", "127.0.0.1", "-p", str(self.port)]
+        words = [self.options.server, "-a", self.host, "-p", str(self.port)]
         words += ["-js", "-sd", str(self.home / "jetstream")]
         self.server = subprocess.Popen(
             words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         for _ in range(500):
             with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", self.port)) == 0:
+                if tried.connect_ex((self.host, self.port)) == 0:
                     return
             time.sleep(0.02)
         raise SystemExit("the server does not listen")
 
     def start_worker(self, number):
         log = open(self.home / f"worker-{number}.log", "a")
+        inside = self.networks.inside(number) if self.networks else []
         self.workers[number] = subprocess.Popen(
-            [self.options.orch, "work", "--queue"],
+            [*inside, self.options.orch, "work", "--queue"],
             cwd=self.repository,
             env=self.environment,
             stdout=log,
@@ -174,7 +221,12 @@ class Fleet:
         chance = self.random.random()
         number = self.random.choice(list(self.workers))
         worker = self.workers[number]
-        if chance < 0.15:
+        if self.networks and chance > 0.7:
+            if number not in self.cut_until:
+                self.networks.cut(number, True)
+                self.counts["links cut"] += 1
+                self.cut_until[number] = time.monotonic() + self.random.random() * 2.5 * LEASE
+        elif chance < 0.15:
             self.server.kill()
             self.server.wait()
             self.counts["servers killed"] += 1
@@ -196,6 +248,12 @@ class Fleet:
             self.counts["workers killed"] += 1
             time.sleep(self.random.random())
             self.start_worker(number)
+
+    def mend_links(self, all_of_them=False):
+        for number, until in list(self.cut_until.items()):
+            if all_of_them or time.monotonic() > until:
+                self.networks.cut(number, False)
+                del self.cut_until[number]
 
     def phases(self):
         """The tasks by their phases on the base branch."""
@@ -254,7 +312,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--patience", type=float, default=180)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--partition", action="store_true")
     options = parser.parse_args()
+    if options.partition and "RACES_NETWORK" not in os.environ:
+        os.environ["RACES_NETWORK"] = "own"
+        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
     options.orch = str(Path(options.orch).resolve())
     print(f"seed {options.seed}: {options.workers} workers, {options.tasks} tasks", flush=True)
     fleet = Fleet(options)
@@ -266,13 +328,17 @@ def main():
         until = time.monotonic() + options.seconds
         while time.monotonic() < until:
             time.sleep(0.3 + fleet.random.random())
+            fleet.mend_links()
             fleet.kill_something()
+        fleet.mend_links(all_of_them=True)
         fleet.await_end()
         fleet.end()
     finally:
         for process in [*fleet.workers.values(), fleet.server]:
             if process.poll() is None:
                 process.kill()
+        if fleet.networks:
+            fleet.networks.end()
     overlap, turns = fleet.longest_overlap()
     print(f"{fleet.counts}; {turns} turns; longest overlap {max(overlap, 0):.2f} s", flush=True)
     if overlap > LEASE:
