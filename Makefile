@@ -115,8 +115,8 @@ model: ## The model test at length: many thousands of random histories, and ever
 	ORCH_MODEL_HISTORIES=20000 ORCH_SHIPPED_ROUNDS=5000 \
 		$(CARGO) test --release --test it -- model core::shipped --nocapture
 
-audit-fuzz: ## The audit at length: many thousands of random histories, honest and forged
-	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit::random -- --nocapture
+audit-fuzz: ## The audit at length: every forgery, and many thousands of random histories, honest and forged
+	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit:: -- --nocapture
 
 soak: ## The fault and race tests at length, the mixture of everybody for ten minutes
 	ORCH_SOAK=600 $(CARGO) test --test it faults -- --nocapture

@@ -6,6 +6,7 @@ use super::removed::{begin, refused, remove};
 use super::rewritten::acknowledge_commit;
 use super::{clone_alone, skip, squashed, state};
 use crate::harness::{World, copy, started};
+use crate::setting::slice;
 use crate::signing::ssh;
 use orch_base::Digest;
 use serde_json::Value;
@@ -242,7 +243,7 @@ fn whatever_could_change_a_verdict_lets_everything_be_replayed() {
         ),
     ];
     let world = accepted();
-    for (what, change, why) in changes {
+    for (what, change, why) in slice(changes, 3) {
         let world = copy(&world);
         change(&world);
         let found = world.orch_json(&["audit", "--incremental"]);

@@ -6,6 +6,7 @@ use super::{last, standings, uncommit};
 use crate::core::verified::GREEN;
 use crate::core::world::shipped;
 use crate::harness::{World, started};
+use crate::setting::slice;
 use orch_base::{
     Digest, ObjectFormat, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName,
     WorkflowName,
@@ -741,7 +742,7 @@ fn every_forgery_of_a_kind_is_told() {
             "did not follow",
         ),
     ];
-    for (what, make, why) in forgeries {
+    for (what, make, why) in slice(forgeries, 2) {
         let world = started("plan_review");
         make(&world);
         let change = last(&world, "forged");
