@@ -1281,6 +1281,10 @@ codes! {
         "A rule names a phase that does not exist.",
         "The name is misspelled, or the phase was removed.",
         "Use one of the names that the hint lists.";
+    WorkflowUnknownRule = "workflow-unknown-rule", Usage,
+        "A test in a workflow names a rule that does not exist.",
+        "The name is misspelled, or the rule was removed.",
+        "Use one of the names that the hint lists.";
     WorkflowUnproduced = "workflow-unproduced", Finding,
         "No phase produces this artifact.",
         "It is never used up, so it stays fresh forever.",

@@ -4,6 +4,7 @@
 
 use super::cases::case_findings;
 use super::diagram::block;
+use super::document_tests::check_tests;
 use super::fact_types::check_types;
 use super::place::{advised, heading};
 use super::verifies::never_verified;
@@ -22,6 +23,7 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
     findings.extend(never_verified(document, workflow));
+    findings.extend(check_tests(document, workflow));
     let types = check_types(document, workflow);
     // What a guard asks is only clear once its types fit.
     if types.iter().all(|found| found.code == Code::GuardUnasked) {

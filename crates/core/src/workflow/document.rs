@@ -1,4 +1,5 @@
-//! A workflow document: CommonMark whose `toml orch` blocks form one TOML text with the same line numbers.
+//! A workflow document: CommonMark whose `toml orch` blocks form one TOML text with the same line numbers, and whose
+//! `toml orch-test` blocks form another.
 
 use orch_base::Place;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -20,6 +21,8 @@ pub struct Document {
     pub text: String,
     /// The text with every byte outside the `toml orch` blocks blanked, so that offsets stay the same.
     pub(super) toml: String,
+    /// The same of the `toml orch-test` blocks.
+    pub(super) tests: String,
     /// The offset of the start of each line.
     lines: Vec<usize>,
     /// The text between the diagram markers, if both are present.
@@ -31,7 +34,9 @@ impl Document {
     #[must_use]
     pub fn new(name: impl Into<String>, path: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let toml = blank_outside(&text, &machine_ranges(&text));
+        let blocks = BlockRanges::of(&text);
+        let toml = blank_outside(&text, &blocks.machine);
+        let tests = blank_outside(&text, &blocks.tests);
         let diagram = diagram_range(&text);
         let lines = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(at, _)| at + 1))
@@ -41,6 +46,7 @@ impl Document {
             path: path.into(),
             text,
             toml,
+            tests,
             lines,
             diagram,
         }
@@ -81,21 +87,33 @@ impl Document {
     }
 }
 
-/// The byte ranges of the contents of every fenced block with the info string `toml orch`.
-fn machine_ranges(text: &str) -> Vec<Range<usize>> {
-    let mut ranges = Vec::new();
-    let mut inside = false;
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
-        match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                inside = info.split_whitespace().eq(["toml", "orch"]);
+/// The byte ranges of the contents of the fenced blocks that `orch` reads.
+#[derive(Default)]
+struct BlockRanges {
+    /// Those with the info string `toml orch`.
+    machine: Vec<Range<usize>>,
+    /// Those with the info string `toml orch-test`.
+    tests: Vec<Range<usize>>,
+}
+
+impl BlockRanges {
+    fn of(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut kind = String::new();
+        for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+            match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                    let words: Vec<&str> = info.split_whitespace().collect();
+                    kind = words.join(" ");
+                }
+                Event::End(TagEnd::CodeBlock) => kind.clear(),
+                Event::Text(_) if kind == "toml orch" => found.machine.push(range),
+                Event::Text(_) if kind == "toml orch-test" => found.tests.push(range),
+                _ => {}
             }
-            Event::End(TagEnd::CodeBlock) => inside = false,
-            Event::Text(_) if inside => ranges.push(range),
-            _ => {}
         }
+        found
     }
-    ranges
 }
 
 fn blank_outside(text: &str, ranges: &[Range<usize>]) -> String {

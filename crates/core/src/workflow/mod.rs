@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod diagram;
 mod document;
+mod document_tests;
 mod fact_types;
 mod group;
 pub mod guard;
@@ -32,6 +33,10 @@ pub use check::check;
 pub use compile::{ArtifactPaths, artifact_paths, compile};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
+pub use document_tests::{
+    DocumentTest, GivenCode, GivenContent, GivenFile, GivenRun, GivenTask, TestExpectation,
+    TestSetup, check_tests, document_tests,
+};
 pub use guard::{Guard, GuardError, Types};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
 pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
@@ -743,6 +748,19 @@ impl Artifact {
             .iter()
             .chain(of_repository)
             .any(|path| is_pattern(path))
+    }
+
+    /// The index of the first of its patterns that the name of a file matches: a path below the task, or one of the
+    /// repository after a slash.
+    #[must_use]
+    pub fn pattern_of(&self, name: &str) -> Option<usize> {
+        match (&self.repository, name.strip_prefix('/')) {
+            (Some(repository), Some(path)) => repository.pattern_of(path),
+            (None, None) => self.paths.iter().position(|pattern| {
+                pattern == name || Patterns::new([pattern]).is_ok_and(|globs| globs.matches(name))
+            }),
+            _ => None,
+        }
     }
 
     /// How many patterns of files it has.

@@ -47,6 +47,7 @@ pub fn status_of(code: Code) -> StatusCode {
         | Code::WorkflowUnknownAsk
         | Code::WorkflowUnknownKey
         | Code::WorkflowUnknownPhase
+        | Code::WorkflowUnknownRule
         | Code::WorkflowValue => return StatusCode::UNPROCESSABLE_ENTITY,
         Code::BodyNotJson => return StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::AnswerLate => return StatusCode::GATEWAY_TIMEOUT,

@@ -8,7 +8,7 @@ mod reader;
 use super::Document;
 use crate::{Spanned, TomlReader, TomlTable};
 use orch_base::{Code, Diagnostic};
-use reader::{BlockReader, DocumentDialect, to_json};
+pub(super) use reader::{BlockReader, DocumentDialect, to_json};
 use serde_json::Value;
 use std::ops::Range;
 use toml::de::DeTable;

@@ -10,10 +10,10 @@ use std::ops::{Range, RangeInclusive};
 use toml::de::{DeInteger, DeValue};
 
 /// Reads the values of a document.
-pub(super) type BlockReader<'d> = TomlReader<DocumentDialect<'d>>;
+pub(in crate::workflow) type BlockReader<'d> = TomlReader<DocumentDialect<'d>>;
 
 /// The wording of the findings in a document.
-pub(super) struct DocumentDialect<'d>(pub &'d Document);
+pub(in crate::workflow) struct DocumentDialect<'d>(pub &'d Document);
 
 impl TomlDialect for DocumentDialect<'_> {
     fn place(&self, finding: Diagnostic, span: Range<usize>) -> Diagnostic {
@@ -23,7 +23,7 @@ impl TomlDialect for DocumentDialect<'_> {
     fn wrong_type(&self, key: &str, expected: TomlType, found: &str) -> Diagnostic {
         wrong(
             key,
-            &format!("be {}, but is of type {found}", described(expected)),
+            &format!("be {}, but is of type {found}", described(key, expected)),
         )
     }
 
@@ -35,7 +35,10 @@ impl TomlDialect for DocumentDialect<'_> {
     ) -> Diagnostic {
         let expected = TomlType::Integer(*range.start());
         match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => wrong(key, &format!("be {}, not {number}", described(expected))),
+            Ok(number) => wrong(
+                key,
+                &format!("be {}, not {number}", described(key, expected)),
+            ),
             Err(_) => self.wrong_type(key, expected, "integer"),
         }
     }
@@ -56,21 +59,22 @@ fn wrong(key: &str, should: &str) -> Diagnostic {
     Diagnostic::error(Code::WorkflowValue, format!("`{key}` should {should}"))
 }
 
-fn described(expected: TomlType) -> &'static str {
-    match expected {
+fn described(key: &str, expected: TomlType) -> String {
+    let words = match expected {
         TomlType::Boolean => "true or false",
         TomlType::Integer(least) if least > 0 => "a whole number above zero",
         TomlType::Integer(_) => "a whole number",
         TomlType::Text => "a string",
         TomlType::Texts => "a string or a list of strings",
         TomlType::Table => "a table",
-        TomlType::Tables => "a list of tables; write `[[rule]]`",
-    }
+        TomlType::Tables => return format!("a list of tables; write `[[{key}]]`"),
+    };
+    words.to_owned()
 }
 
 impl BlockReader<'_> {
     /// The string at `key`.
-    pub(super) fn text_at(
+    pub(in crate::workflow) fn text_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
@@ -79,7 +83,7 @@ impl BlockReader<'_> {
     }
 
     /// The string, or the strings, at `key`; `None` if the key is missing.
-    pub(super) fn list_at(
+    pub(in crate::workflow) fn list_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
@@ -92,7 +96,7 @@ impl BlockReader<'_> {
     }
 
     /// The string, or the strings, at `key`; a missing key is an empty list.
-    pub(super) fn texts_at(
+    pub(in crate::workflow) fn texts_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
@@ -101,7 +105,7 @@ impl BlockReader<'_> {
     }
 
     /// The integer at `key`, at least `least`.
-    pub(super) fn count_at(
+    pub(in crate::workflow) fn count_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
@@ -133,7 +137,7 @@ impl BlockReader<'_> {
     }
 
     /// The table of named strings at `key`, such as `[rule.set]`, in document order.
-    pub(super) fn named_texts_at(
+    pub(in crate::workflow) fn named_texts_at(
         &mut self,
         table: &mut TomlTable<'_, '_>,
         key: &'static str,
@@ -168,7 +172,7 @@ impl BlockReader<'_> {
 }
 
 /// The JSON value of a TOML value; dates become strings.
-pub(super) fn to_json(value: &DeValue<'_>) -> Value {
+pub(in crate::workflow) fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Integer(number) => {
