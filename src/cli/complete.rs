@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 56] = [
+    const FREE: [&str; 58] = [
         "also",
         "assignee",
         "at",
@@ -420,6 +420,7 @@ mod tests {
         "count",
         "dir",
         "directory",
+        "emit",
         "env_file",
         "file",
         "force",
@@ -454,6 +455,7 @@ mod tests {
         "rename_theirs",
         "report",
         "sample",
+        "seed",
         "since",
         "source",
         "summary",

@@ -367,6 +367,23 @@ const SUBCOMMANDS: &[Examples] = &[
         ),
     ],
     [
+        ("orch workflow play article", "choose what happens next"),
+        (
+            "orch workflow play article --seed 7",
+            "let it play by itself",
+        ),
+    ],
+    [
+        (
+            "orch workflow test article --coverage",
+            "what the tests cover",
+        ),
+        (
+            "orch workflow test article --missing",
+            "print tests for the rest",
+        ),
+    ],
+    [
         ("orch hook install", "check every commit"),
         (
             "orch hook install --pre-commit --pre-push",

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 /// The crates of more than one room, with their rooms, lowest first: each may import only those before it. Cargo holds
 /// the crates in their order.
 const CRATES: [(&str, &[&str]); 3] = [
-    ("core", &["workflow", "decide", "record", "config"]),
+    ("core", &["workflow", "decide", "record", "trial", "config"]),
     (
         "engine",
         &[
-            "watch", "run", "verify", "survey", "history", "apply", "drive", "notices", "gather",
+            "watch", "run", "verify", "trial", "survey", "history", "apply", "drive", "notices",
+            "gather",
         ],
     ),
     ("serve", &["mcp", "http"]),

@@ -70,6 +70,7 @@ pub mod lease;
 pub mod record;
 mod toml_lines;
 mod toml_reader;
+pub mod trial;
 pub mod verification;
 pub mod workflow;
 

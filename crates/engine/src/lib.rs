@@ -7,6 +7,7 @@ pub mod history;
 pub mod notices;
 pub mod run;
 pub mod survey;
+pub mod trial;
 pub mod verify;
 pub mod watch;
 

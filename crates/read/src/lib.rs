@@ -8,6 +8,7 @@ mod schema;
 mod span;
 mod task_list;
 mod validation_cache;
+mod written;
 
 pub use agent::{AgentFailure, AgentOutput, AgentStop, ReportedCost, Reset, unmarked};
 pub use matcher::Matcher;
@@ -20,3 +21,4 @@ pub use schema::{Problem, Schema, Schemas, example, lint};
 pub use span::{inside, span};
 pub use task_list::{ListEntry, TaskList, TaskProgram, task_list};
 pub use validation_cache::ValidationCache;
+pub use written::written;

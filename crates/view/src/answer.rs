@@ -1,9 +1,11 @@
 //! Short answers: what a command created, played, formatted, installed, rebuilt, or printed as text.
 
+use super::layout::one_line;
 use super::{Finding, TransitionLine};
-use orch_base::words;
+use orch_base::{Diagnostic, words};
 use orch_core::workflow::{Workflow, cases};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// An answer that is a text: a manual, a document, a diagram, completions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -223,6 +225,110 @@ pub struct WorkflowLine {
     pub origin: String,
 }
 
+/// What came of the tests in workflow documents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowTests {
+    /// The workflows whose tests were run.
+    pub workflows: Vec<TestedWorkflow>,
+    /// What is not as a test expects, and what is wrong with how tests are written.
+    pub findings: Vec<Finding>,
+}
+
+impl WorkflowTests {
+    /// The answer about these workflows.
+    #[must_use]
+    pub fn new(workflows: Vec<TestedWorkflow>, findings: &[Diagnostic]) -> Self {
+        Self {
+            workflows,
+            findings: findings.iter().map(Finding::of).collect(),
+        }
+    }
+}
+
+/// A workflow whose tests were run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct TestedWorkflow {
+    /// The name of the workflow.
+    pub workflow: String,
+    /// How many tests there are.
+    pub tests: usize,
+    /// How many passed.
+    pub passed: usize,
+    /// How many rules there are.
+    pub rules: usize,
+    /// How many pairs of phases rules connect.
+    pub edges: usize,
+    /// The rules that no test covers.
+    pub open_rules: Vec<String>,
+    /// The edges that no test covers: `FROM -> TO`.
+    pub open_edges: Vec<String>,
+    /// The rules of which the document says that no case reaches them, each with the reason.
+    pub unreachable: BTreeMap<String, String>,
+    /// With `--missing`, a test for each rule and each edge that is not covered.
+    pub missing: Vec<UncoveredCase>,
+}
+
+/// A rule or an edge that no test covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UncoveredCase {
+    /// The rule.
+    pub rule: String,
+    /// The phase in which it decides.
+    pub phase: String,
+    /// A test that covers it, as TOML; null if no case was found.
+    pub test: Option<String>,
+    /// Why no case was found; null if one was.
+    pub why: Option<String>,
+}
+
+/// A workflow that was played.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlayedWorkflow {
+    /// The number from which the choices follow.
+    pub seed: u64,
+    /// What happened, in order.
+    pub steps: Vec<PlayedStep>,
+    /// The phase at the end.
+    pub phase: Option<String>,
+    /// Whether the workflow ended there.
+    pub over: bool,
+    /// What the rules say there.
+    pub reason: String,
+}
+
+/// Something that happened in a play.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlayedStep {
+    /// What it was.
+    pub happened: String,
+    /// The steps that it led to: `FROM -> TO (RULE)`.
+    pub steps: Vec<String>,
+}
+
+impl PlayedWorkflow {
+    /// The play as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for step in &self.steps {
+            out.push_str(&format!("> {}\n", one_line(&step.happened)));
+            for taken in &step.steps {
+                out.push_str(&format!("  {}\n", one_line(taken)));
+            }
+        }
+        let phase = self.phase.as_deref().unwrap_or("no phase");
+        let end = if self.over { "the end" } else { "no end yet" };
+        out.push_str(&format!("{phase}: {} ({end})\n", one_line(&self.reason)));
+        out
+    }
+}
+
 /// The rules that may hold together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -386,6 +492,8 @@ super::json::documents! {
     ImportAnswer = "import",
     NewWorkflow = "workflow",
     OverlapList = "overlaps",
+    PlayedWorkflow = "play",
     WorkflowList = "workflows",
+    WorkflowTests = "workflow-tests",
     HooksAnswer = "hooks",
 }

@@ -65,8 +65,9 @@ pub use advice::Advice;
 pub use answer::{
     ConfiguredHookLine, DemoAnswer, DraftAnswer, FormattedAnswer, GenerationAnswer, HookDone,
     HookLine, HookName, HookState, HooksAnswer, ImportAnswer, ImportLine, InitAnswer, NewWorkflow,
-    NothingDue, OverlapLine, OverlapList, PromptAnswer, RecoveryAnswer, SkippedLine, TextAnswer,
-    TrustAnswer, TrustLine, WorkflowLine, WorkflowList,
+    NothingDue, OverlapLine, OverlapList, PlayedStep, PlayedWorkflow, PromptAnswer, RecoveryAnswer,
+    SkippedLine, TestedWorkflow, TextAnswer, TrustAnswer, TrustLine, UncoveredCase, WorkflowLine,
+    WorkflowList, WorkflowTests,
 };
 pub use audit::{
     AuditChange, AuditCommit, AuditIncremental, AuditReport, AuditedChange, RerunLine,

@@ -60,7 +60,7 @@ const NOT_IN_API: [(&str, &str); 20] = [
     ),
     (
         "workflow",
-        "`fmt` and `new` write documents that belong into an editor",
+        "`fmt`, `new`, `play` and `test` are for whoever edits the documents",
     ),
     (
         "worktrees",

@@ -2,6 +2,8 @@
 
 mod interview;
 mod new;
+mod play;
+mod test;
 
 use super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::report;
@@ -9,9 +11,11 @@ use clap::Subcommand;
 use orch_base::{Code, Diagnostic, Severity};
 use orch_core::workflow::{DiagramFormat, diagram, format};
 use orch_engine::survey::Workspace;
+use orch_engine::trial::{TrialWorkflow, examples};
 use orch_git::durable;
 use orch_view::layout::counted;
 use orch_view::{FormattedAnswer, OverlapLine, OverlapList, WorkflowLine, WorkflowList, findings};
+use std::path::{Path, PathBuf};
 
 /// The subcommands of `orch workflow`.
 #[derive(Debug, Subcommand)]
@@ -31,6 +35,8 @@ pub enum WorkflowCommand {
     /// Print a diagram of a workflow.
     Diagram(DiagramArgs),
     New(new::WorkflowNewArgs),
+    Play(play::WorkflowPlayArgs),
+    Test(test::WorkflowTestArgs),
 }
 
 /// One workflow.
@@ -51,6 +57,11 @@ pub struct WorkflowCheckArgs {
     /// The first of them decides. Findings name only those of one `group`.
     #[arg(long)]
     overlaps: bool,
+    /// Write a task for each overlap within a group and each gap into this new or empty directory, with its example.
+    ///
+    /// With `--overlaps`, for each overlap whose outcomes differ.
+    #[arg(long, value_name = "DIR")]
+    emit: Option<PathBuf>,
 }
 
 /// What to format.
@@ -99,6 +110,8 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         WorkflowCommand::Check(args) => check(&workspace()?, context, ui, args),
         WorkflowCommand::Fmt(args) => fmt(&workspace()?, context, ui, args),
         WorkflowCommand::New(args) => new::run(args, context, ui),
+        WorkflowCommand::Play(args) => play::run(args, &workspace()?, context, ui),
+        WorkflowCommand::Test(args) => test::run(args, &workspace()?, context, ui),
         WorkflowCommand::Diagram(args) => {
             let loaded = workspace()?.settings().workflow(&args.workflow)?;
             let language = match args.format {
@@ -172,6 +185,9 @@ fn check(
     } else {
         args.workflows.clone()
     };
+    if let Some(directory) = &args.emit {
+        emit(workspace, context, ui, (&names, args.overlaps), directory)?;
+    }
     if args.overlaps {
         return overlaps(workspace, context, ui, &names);
     }
@@ -195,6 +211,48 @@ fn check(
     } else {
         ExitCode::No
     })
+}
+
+/// Writes the examples of findings as directories of tasks.
+fn emit(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    (names, all): (&[String], bool),
+    directory: &Path,
+) -> Result<(), Failure> {
+    let directory = context.start.join(directory);
+    let occupied = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied || directory.is_file() {
+        let message = format!("{} is not an empty directory", directory.display());
+        return Err(Failure::new(Code::NotEmpty, message).hint("name a new or empty directory"));
+    }
+    for name in names {
+        let loaded = workspace.settings().workflow(name)?;
+        let Ok(usable) = loaded.usable() else {
+            continue;
+        };
+        let schemas = workspace.settings().schemas();
+        let trial = TrialWorkflow::of(&loaded.document, &usable.workflow, schemas);
+        for example in examples(&trial, all) {
+            if example.files.is_empty() {
+                ui.status(&format!("{name}: no example was found: {}", example.shows));
+                continue;
+            }
+            let task = directory.join(&example.name);
+            for (path, bytes) in &example.files {
+                let path = task.join(path);
+                let above = durable::parent(&path);
+                let failed =
+                    |why: String| Failure::new(Code::Io, format!("{}: {why}", path.display()));
+                std::fs::create_dir_all(above).map_err(|error| failed(error.to_string()))?;
+                durable::write_atomic(above, &path, bytes)
+                    .map_err(|error| failed(error.to_string()))?;
+            }
+            ui.status(&format!("{}: {}", task.display(), example.shows));
+        }
+    }
+    Ok(())
 }
 
 /// Lists the rules that may hold together.

@@ -1261,6 +1261,10 @@ codes! {
         "The `toml orch` blocks of a workflow are not valid TOML.",
         "All blocks form one TOML text. Often, a table is declared twice.",
         "Correct the line that the finding names.";
+    WorkflowTestFailed = "workflow-test-failed", Finding,
+        "The rules do not say what a test in the workflow expects.",
+        "A rule was changed, or the test expects what was never meant. The finding shows what was expected and what came.",
+        "Change the rule or the test.";
     WorkflowUnknownAction = "workflow-unknown-action", Usage,
         "A rule names an action that does not exist.",
         "The name is misspelled, or the action was removed.",

@@ -238,7 +238,8 @@ pub(super) fn confirming(task: &TaskId, artifact: &ArtifactName) -> Choice {
 
 /// One path for an artifact, even if its first path is a glob; for pure code, the name that stands for it. A
 /// file gets the name of the artifact. What a directory is called only the writer knows: `<name>` stands for it.
-fn concrete_path(artifact: &Artifact) -> String {
+#[must_use]
+pub fn concrete_path(artifact: &Artifact) -> String {
     let Some(pattern) = artifact.paths.first() else {
         return tree_name(artifact.name.as_str());
     };

@@ -18,6 +18,7 @@ mod detail;
 mod detailed;
 mod drafting;
 mod duty;
+mod each_rule;
 mod evaluate;
 mod evaluation;
 mod expect;
@@ -89,7 +90,9 @@ pub use duty::{
     Direction, Do, Duty, DutyKind, RunTurn, Runner, Urgency, direction, duty, duty_of_unread,
     trouble,
 };
+pub use each_rule::each_rule;
 pub use evaluate::{evaluate, of_another_file, other_format, unknown_in_record};
+pub use evaluation::concrete_path;
 pub use facts::{Facts, FileFact, OwnFile, ResultFile, STALE_STATE, VerifiedFact};
 pub use grounds::{Ground, RestsOn, judged_before};
 pub use import::{ImportFault, Original, adopt, import, import_of, is_original, refused_import};

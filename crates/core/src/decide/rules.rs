@@ -53,14 +53,7 @@ impl<'a> Rules<'a> {
                     .push(tried(rule, Truth::NotTried, Vec::new()));
                 continue;
             }
-            let mut parts = Vec::new();
-            for part in &held.parts {
-                self.open(part, None, scope, &mut parts);
-            }
-            let may = match &held.result {
-                Ok(true) => self.may_perform(rule, scope, &mut parts),
-                other => other.clone(),
-            };
+            let (may, parts) = self.weigh(rule, &held, scope);
             decision.tried.push(tried(rule, truth(&may), parts));
             match may {
                 Ok(true) => fired = Some(self.fire(rule, scope)),
@@ -69,6 +62,31 @@ impl<'a> Rules<'a> {
             }
         }
         fired
+    }
+
+    /// Whether a rule with this guard may be performed, and the parts on which that depends.
+    fn weigh(
+        &self,
+        rule: &Rule,
+        held: &GuardOutcome,
+        scope: &dyn Scope,
+    ) -> (Result<bool, Reason>, Vec<GuardPart>) {
+        let mut parts = Vec::new();
+        for part in &held.parts {
+            self.open(part, None, scope, &mut parts);
+        }
+        let may = match &held.result {
+            Ok(true) => self.may_perform(rule, scope, &mut parts),
+            other => other.clone(),
+        };
+        (may, parts)
+    }
+
+    /// What a rule comes to by itself.
+    pub(super) fn try_alone(&self, rule: &Rule, scope: &dyn Scope) -> Tried {
+        let held = rule.when.holds(scope);
+        let (may, parts) = self.weigh(rule, &held, scope);
+        tried(rule, truth(&may), parts)
     }
 
     /// The same rule and verdict as [`Self::try_rules`] returns, without what explains them.

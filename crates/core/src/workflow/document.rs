@@ -79,6 +79,12 @@ impl Document {
         line.map_or_else(|| self.place(table, 0), |(at, _)| self.place(at, key.len()))
     }
 
+    /// The place of a range of bytes of the text.
+    #[must_use]
+    pub fn place_of(&self, span: &Range<usize>) -> Place {
+        self.place(span.start, span.len())
+    }
+
     /// The place of a part of the text. Line starts are stored rather than counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {

@@ -35,7 +35,7 @@ pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use document_tests::{
     DocumentTest, GivenCode, GivenContent, GivenFile, GivenRun, GivenTask, TestExpectation,
-    TestSetup, check_tests, document_tests,
+    TestSetup, check_tests, document_tests, unreachable_rules,
 };
 pub use guard::{Guard, GuardError, Types};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};

@@ -149,6 +149,12 @@ impl Settings {
         &self.config
     }
 
+    /// The schemas, each compiled once.
+    #[must_use]
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
     /// The effective workflows, schemas and agent instructions: the built-in ones, overridden by the
     /// repository's own.
     #[must_use]

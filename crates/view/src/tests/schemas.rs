@@ -5,10 +5,10 @@ use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
     GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
-    NothingDue, Notice, OverlapList, ParallelReport, PromptAnswer, PullRequest, RecoveryAnswer,
-    ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status, Suggestions, TakeAnswer,
-    TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer, Verifications, WorkTreesReport,
-    WorkflowList, indented,
+    NothingDue, Notice, OverlapList, ParallelReport, PlayedWorkflow, PromptAnswer, PullRequest,
+    RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status,
+    Suggestions, TakeAnswer, TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer,
+    Verifications, WorkTreesReport, WorkflowList, WorkflowTests, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -86,7 +86,13 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         schema::<OverlapList>(
             "The rules that may hold together: output of orch workflow check --overlaps --json",
         ),
+        schema::<PlayedWorkflow>(
+            "A workflow that was played: output of orch workflow play --seed N --json",
+        ),
         schema::<WorkflowList>("The workflows"),
+        schema::<WorkflowTests>(
+            "What came of tests in workflows: output of orch workflow test --json",
+        ),
         schema::<WorkTreesReport>("The work trees of tasks: output of orch worktrees --json"),
     ]
 }

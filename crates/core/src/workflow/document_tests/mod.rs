@@ -152,6 +152,7 @@ pub fn document_tests(document: &Document) -> (Vec<DocumentTest>, Vec<Diagnostic
         reader.report(error.span().unwrap_or(0..0), finding.hint(hint));
     }
     let mut top = TomlTable::new("a block of tests", table.get_ref());
+    reader.unreachable(&mut top);
     let tables = match top.take("test") {
         Some(value) => reader.listed_tables("test", value, "a test"),
         None => Vec::new(),
@@ -173,6 +174,15 @@ pub fn document_tests(document: &Document) -> (Vec<DocumentTest>, Vec<Diagnostic
     (tests, findings)
 }
 
+/// The rules of which the document says that no case reaches them, each with the reason.
+#[must_use]
+pub fn unreachable_rules(document: &Document) -> Vec<(Spanned<String>, Spanned<String>)> {
+    let mut reader = TomlReader::new(DocumentDialect(document));
+    let (table, _) = DeTable::parse_recoverable(&document.tests);
+    let mut top = TomlTable::new("a block of tests", table.get_ref());
+    reader.unreachable(&mut top)
+}
+
 /// A finding about a test leaves the machine usable.
 fn as_warning(finding: Diagnostic) -> Diagnostic {
     let warning = Diagnostic::warning(finding.code, finding.message.clone());
@@ -183,6 +193,13 @@ fn as_warning(finding: Diagnostic) -> Diagnostic {
 }
 
 impl BlockReader<'_> {
+    fn unreachable(
+        &mut self,
+        top: &mut TomlTable<'_, '_>,
+    ) -> Vec<(Spanned<String>, Spanned<String>)> {
+        self.named_texts_at(top, "unreachable")
+    }
+
     fn document_test(
         &mut self,
         document: &Document,

@@ -1,6 +1,6 @@
 //! The names that the tests of a document use.
 
-use super::{DocumentTest, GivenFile, as_warning, document_tests};
+use super::{DocumentTest, GivenFile, as_warning, document_tests, unreachable_rules};
 use crate::Spanned;
 use crate::workflow::{Document, Owner, Workflow};
 use orch_base::{Code, Diagnostic, nearest};
@@ -33,6 +33,10 @@ pub fn check_tests(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> 
     };
     for test in &tests {
         checking.test(test);
+    }
+    let rules: Vec<&str> = workflow.rules.iter().map(|one| one.id.as_str()).collect();
+    for (rule, _) in unreachable_rules(document) {
+        checking.known(&rule, Code::WorkflowUnknownRule, "rule", &rules);
     }
     findings.extend(checking.findings.into_iter().map(as_warning));
     Diagnostic::in_order(findings)

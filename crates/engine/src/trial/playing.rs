@@ -1,0 +1,419 @@
+//! A workflow played without a task: somebody chooses what happens next, and the rules say what that comes to.
+//!
+//! What may happen is what a phase asks for: files that appear with each content that the rules tell apart, files that change,
+//! results of actions, control requests, and what people order. Steps are applied as those of a real task are, and those that
+//! are due by themselves follow at once.
+
+use super::TrialWorkflow;
+use super::files::TrialBytes;
+use super::moves::{contents, with};
+use super::wanted::{read_roots, word};
+use orch_base::{ActionName, PhaseId};
+use orch_core::decide::{
+    Decision, ExecutorTrace, Facts, PatchOp, Recorded, Ruling, RulingOrder, State, Step,
+    Transition, Verdict, accept, apply, create, evaluate, give_up, initial_state, override_to,
+    pick, rollback, rule_on, settle, signalled, start,
+};
+use orch_core::trial::{state_variants, trial_stamp};
+use orch_core::workflow::{Artifact, GivenContent, GivenFile, Phase, Signal, TestSetup};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The most contents of one artifact that are offered.
+const MOST_OF_ONE: usize = 6;
+/// The most results of an action that are offered.
+const MOST_RESULTS: usize = 6;
+/// The person who gives orders in a play.
+const PERSON: &str = "somebody";
+/// Why a person orders something in a play.
+const REASON: &str = "it is tried";
+
+/// What may happen next.
+#[derive(Debug, Clone)]
+pub struct PlayChoice {
+    /// What it is, in words.
+    pub label: String,
+    happens: PlayEvent,
+}
+
+/// Something that happens.
+#[derive(Debug, Clone)]
+enum PlayEvent {
+    /// A file has this content from now on.
+    File(String, GivenContent),
+    /// A person writes a file, and a step follows.
+    Ruled(Option<(String, String)>, Box<Transition>),
+    /// A step.
+    Step(Box<Transition>),
+}
+
+/// A play of a workflow.
+pub struct Play<'t, 'a> {
+    trial: &'t TrialWorkflow<'a>,
+    files: Vec<GivenFile>,
+    state: State,
+    facts: Facts,
+    steps: u64,
+    /// The steps taken so far, in words.
+    pub way: Vec<String>,
+}
+
+impl<'t, 'a> Play<'t, 'a> {
+    /// A new task of a workflow.
+    #[must_use]
+    pub fn begin(trial: &'t TrialWorkflow<'a>) -> Self {
+        let workflow = trial.workflow;
+        let facts = trial.files.facts(&TrialBytes::new(), None);
+        let first = create(workflow, "a play");
+        let state = apply(
+            workflow,
+            &initial_state(workflow),
+            &facts,
+            &first,
+            &trial_stamp(0, None),
+        );
+        let mut play = Self {
+            trial,
+            files: Vec::new(),
+            state,
+            facts,
+            steps: 1,
+            way: Vec::new(),
+        };
+        play.settle();
+        play
+    }
+
+    /// What the rules say now.
+    #[must_use]
+    pub fn decision(&self) -> Decision {
+        evaluate(self.trial.workflow, &self.recorded(), &self.facts)
+    }
+
+    fn recorded(&self) -> Recorded {
+        Recorded::Known(Box::new(self.state.clone()))
+    }
+
+    fn phase(&self) -> Option<&'a Phase> {
+        let name = self.state.phase.as_deref()?;
+        self.trial.workflow.phase_named(name)
+    }
+
+    /// Whether the task is in a phase that no rule leaves.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.phase().is_none_or(|phase| phase.terminal)
+    }
+
+    /// What may happen next.
+    #[must_use]
+    pub fn choices(&self) -> Vec<PlayChoice> {
+        let Some(phase) = self.phase() else {
+            return Vec::new();
+        };
+        let decision = self.decision();
+        let mut found = Vec::new();
+        self.files_of(phase, &decision, &mut found);
+        self.actions(&decision, &mut found);
+        self.signals(&mut found);
+        self.orders(&decision, &mut found);
+        found
+    }
+
+    /// Files that the phase produces or the rules of it read, with each content that they tell apart.
+    fn files_of(&self, phase: &Phase, decision: &Decision, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
+        let read = read_roots(workflow, &rules);
+        for artifact in &workflow.artifacts {
+            let is_made =
+                phase.produces.contains(&artifact.name) || phase.needs.contains(&artifact.name);
+            let name = artifact.name.as_str();
+            if is_made || read.iter().any(|root| root == name) {
+                self.files_of_artifact(artifact, decision, found);
+            }
+        }
+    }
+
+    fn files_of_artifact(
+        &self,
+        artifact: &Artifact,
+        decision: &Decision,
+        found: &mut Vec<PlayChoice>,
+    ) {
+        let name = artifact.name.as_str();
+        let now = self.files.iter().find(|file| file.of.value == name);
+        let mut told_apart = BTreeSet::from([outcome_of(decision)]);
+        let mut offered = 0;
+        for content in contents(self.trial, artifact, now.map(|file| &file.content)) {
+            if now.is_some_and(|file| file.content == content) || offered >= MOST_OF_ONE {
+                continue;
+            }
+            let files = with(&self.files, name, Some(content.clone()));
+            let facts = self.observed(&files);
+            let then = evaluate(self.trial.workflow, &self.recorded(), &facts);
+            let is_first = now.is_none() && offered == 0;
+            if !told_apart.insert(outcome_of(&then)) && !is_first {
+                continue;
+            }
+            offered += 1;
+            let verb = if now.is_some() { "changes" } else { "appears" };
+            let label = format!(
+                "{} {verb}: {} ({})",
+                self.trial.files.name_of(&given(name)),
+                words(&content),
+                then.rule.as_ref().map_or("no rule", |rule| rule.as_str())
+            );
+            let happens = PlayEvent::File(name.to_owned(), content);
+            found.push(PlayChoice { label, happens });
+        }
+        if now.is_some() {
+            let label = format!("{} is removed", self.trial.files.name_of(&given(name)));
+            let happens = PlayEvent::File(name.to_owned(), GivenContent::Absent);
+            found.push(PlayChoice { label, happens });
+        }
+    }
+
+    fn observed(&self, files: &[GivenFile]) -> Facts {
+        let setup = TestSetup {
+            files: files.to_vec(),
+            ..TestSetup::default()
+        };
+        let (now, _) = self.trial.files.bytes(&setup);
+        self.trial.files.facts(&now, None)
+    }
+
+    /// What may come of an action that is due, and which one a person may pick.
+    fn actions(&self, decision: &Decision, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        match &decision.verdict {
+            Verdict::Run(action) => self.results(action, decision, found),
+            Verdict::Choose(offered) => {
+                for action in offered {
+                    if let Ok(step) = pick(workflow, &self.state, &self.facts, action, REASON) {
+                        found.push(chosen(format!("a person picks `{action}`"), step));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn results(&self, action: &ActionName, decision: &Decision, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        let Some(rule) = &decision.rule else { return };
+        let mut patches = vec![(Vec::new(), "changes nothing".to_owned())];
+        let now = Value::Object(self.state.extra.clone());
+        for variant in state_variants(workflow, &now) {
+            let Value::Object(members) = &variant.0 else {
+                continue;
+            };
+            let ops = members.iter().map(|(key, value)| PatchOp {
+                path: vec![key.clone()],
+                value: value.clone(),
+            });
+            patches.push((ops.collect(), format!("writes {}", variant.0)));
+        }
+        let mut told_apart = BTreeSet::new();
+        let mut offered = 0;
+        for (patch, label) in patches {
+            if offered >= MOST_RESULTS {
+                break;
+            }
+            let accepted = accept(
+                workflow,
+                &self.state,
+                &self.facts,
+                rule,
+                action,
+                &patch,
+                REASON,
+            );
+            let Ok(step) = accepted else { continue };
+            let next = apply(
+                workflow,
+                &self.state,
+                &self.facts,
+                &step,
+                &trial_stamp(self.steps, None),
+            );
+            if self.trial.files.refuses_state(&next) {
+                continue;
+            }
+            let then = evaluate(workflow, &Recorded::Known(Box::new(next)), &self.facts);
+            if told_apart.insert(outcome_of(&then)) {
+                offered += 1;
+                found.push(chosen(format!("`{action}` ends and {label}"), step));
+            }
+        }
+        let trace = ExecutorTrace::default();
+        if let Ok(step) = give_up(
+            workflow,
+            &self.state,
+            &self.facts,
+            rule,
+            action,
+            REASON,
+            trace,
+        ) {
+            found.push(chosen(format!("`{action}` fails and is given up"), step));
+        }
+    }
+
+    fn signals(&self, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        for signal in Signal::ALL {
+            let responds = workflow.rules.iter().any(|rule| rule.on == Some(signal));
+            if !responds {
+                continue;
+            }
+            if let Some(Ok(step)) = signalled(workflow, &self.state, &self.facts, signal) {
+                found.push(chosen(format!("orch {}", verb_of(signal)), step));
+            }
+        }
+        if workflow.has_actions() {
+            for mode in orch_core::decide::Mode::ALL {
+                if let Some(step) = start(workflow, &self.state, &self.facts, mode) {
+                    found.push(chosen(format!("a run begins, {}", mode.as_str()), step));
+                }
+            }
+        }
+    }
+
+    /// What a person may order.
+    fn orders(&self, decision: &Decision, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        if let Some(due) = decision.transition().filter(|due| due.by_human) {
+            let label = format!("a person takes the step to {}", due.to);
+            found.push(chosen(label, due.clone()));
+        } else {
+            for (ruling, verb) in [(Ruling::Approve, "approves"), (Ruling::Reject, "rejects")] {
+                let order = RulingOrder {
+                    ruling,
+                    to: None,
+                    reason: Some(REASON),
+                    overrides: false,
+                    objections: &[],
+                };
+                let stamp = trial_stamp(self.steps, Some(PERSON));
+                let Ok(ruled) = rule_on(workflow, &self.state, &self.facts, order, &stamp) else {
+                    continue;
+                };
+                let file = ruled.draft.map(|draft| (draft.path, draft.text));
+                let label = format!("a person {verb}");
+                let happens = PlayEvent::Ruled(file, Box::new(ruled.transition));
+                found.push(PlayChoice { label, happens });
+            }
+        }
+        if let Ok(step) = override_to(workflow, &self.state, &self.facts, None, REASON) {
+            let label = format!("a person overrides the rules: to {}", step.to);
+            found.push(chosen(label, step));
+        }
+        if let Ok(step) = rollback(workflow, &self.state, &self.facts, None, REASON) {
+            let label = format!("a person sends it back to {}", step.to);
+            found.push(chosen(label, step));
+        }
+    }
+
+    /// Lets something happen, and takes the steps that follow by themselves.
+    pub fn choose(&mut self, choice: &PlayChoice) {
+        match &choice.happens {
+            PlayEvent::File(name, content) => {
+                let content =
+                    Some(content.clone()).filter(|content| *content != GivenContent::Absent);
+                self.files = with(&self.files, name, content);
+                self.facts = self.observed(&self.files);
+            }
+            PlayEvent::Ruled(file, step) => {
+                if let Some((path, text)) = file {
+                    let content = GivenContent::Text(text.clone());
+                    self.files = with(&self.files, path, Some(content));
+                    self.facts = self.observed(&self.files);
+                }
+                self.take(step, Some(PERSON));
+            }
+            PlayEvent::Step(step) => self.take(step, Some(PERSON)),
+        }
+        self.settle();
+    }
+
+    fn take(&mut self, step: &Transition, person: Option<&str>) {
+        let stamp = trial_stamp(self.steps, person);
+        self.state = apply(self.trial.workflow, &self.state, &self.facts, step, &stamp);
+        self.steps += 1;
+        self.way.push(step_words(step));
+    }
+
+    /// Takes the steps that are due by themselves.
+    fn settle(&mut self) {
+        let stamp = trial_stamp(self.steps, None);
+        let settled = settle(
+            self.trial.workflow,
+            &self.recorded(),
+            &self.facts,
+            &stamp,
+            &|due| !due.by_human,
+        );
+        for Step { transition, state } in settled.steps {
+            self.way.push(step_words(&transition));
+            self.state = state;
+            self.steps += 1;
+        }
+    }
+}
+
+/// A step that somebody chose.
+fn chosen(label: String, step: Transition) -> PlayChoice {
+    PlayChoice {
+        label,
+        happens: PlayEvent::Step(Box::new(step)),
+    }
+}
+
+fn given(artifact: &str) -> GivenFile {
+    GivenFile {
+        of: word(artifact),
+        content: GivenContent::Filled,
+    }
+}
+
+/// What a step does, in words.
+fn step_words(step: &Transition) -> String {
+    let from = step.from.as_ref().map_or("", PhaseId::as_str);
+    let by = step
+        .rule
+        .as_ref()
+        .map_or(step.kind.as_str(), |rule| rule.as_str());
+    if step.kind.stays() {
+        format!("{from}: {} ({})", step.kind.as_str(), step.reason)
+    } else {
+        format!("{from} -> {} ({by})", step.to)
+    }
+}
+
+/// What tells two decisions apart.
+fn outcome_of(decision: &Decision) -> String {
+    let rule = decision.rule.as_ref().map_or("none", |rule| rule.as_str());
+    let to = decision.transition().map_or("", |step| step.to.as_str());
+    format!("{} {rule} {to}", decision.verdict.name())
+}
+
+/// What a file holds, in few words.
+fn words(content: &GivenContent) -> String {
+    match content {
+        GivenContent::Absent => "nothing".to_owned(),
+        GivenContent::Filled => "as its schema or example shows it".to_owned(),
+        GivenContent::Text(text) => {
+            let last = text.trim_end().lines().last().unwrap_or_default();
+            format!("a text that ends with `{last}`")
+        }
+        GivenContent::Data(value) => value.to_string(),
+    }
+}
+
+fn verb_of(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Start => "run",
+        other => other.as_str(),
+    }
+}

@@ -1,0 +1,187 @@
+//! The tests of the documents that ship, and what is found for documents without any.
+
+use super::{Play, TrialWorkflow, WantedCase, examples};
+use orch_core::workflow::{Document, System, Workflow, cases, compile};
+use orch_read::Schemas;
+
+const SCHEMA: &str = r#"{"type": "object", "required": ["ok"], "properties": {
+    "ok": {"type": "boolean"}, "grade": {"enum": ["good", "bad"]}}, "examples": [{"ok": true}]}"#;
+const MACHINE: &str = r#"# W
+
+```toml orch
+[artifact.draft]
+path = "draft.json"
+[artifact.review]
+path = "review.json"
+schema = "r"
+judges = ["draft"]
+[phase.write]
+produces = ["draft"]
+[phase.review]
+needs = ["draft"]
+produces = ["review"]
+[phase.end]
+terminal = true
+[[rule]]
+id = "written"
+from = "write"
+when = "draft.ready"
+to = "review"
+because = "it is written"
+[[rule]]
+id = "fine"
+from = "review"
+when = "review.ready && review.data.ok"
+group = "verdicts"
+to = "end"
+because = "it is fine"
+[[rule]]
+id = "poor"
+from = "review"
+when = "review.ready && has(review.data.grade) && review.data.grade == 'bad'"
+group = "verdicts"
+to = "write"
+because = "it is poor"
+```
+"#;
+
+fn compiled(name: &str, text: &str, system: &System) -> (Document, Workflow) {
+    let document = Document::new(name, format!("{name}.md"), text);
+    let (workflow, problems) = compile(&document, system);
+    (
+        document,
+        workflow.unwrap_or_else(|| panic!("{problems:#?}")),
+    )
+}
+
+fn small(more: &str) -> (Document, Workflow) {
+    let system = System::empty().with("schemas/r.schema.json", SCHEMA);
+    compiled("w", &format!("{MACHINE}{more}"), &system)
+}
+
+#[test]
+fn the_tests_of_the_documents_that_ship_pass_and_cover_them_whole() {
+    let system = System::shipped();
+    for name in system.names("workflows", ".md") {
+        let (document, workflow) =
+            compiled(name, system.workflow(name).expect("it ships"), &system);
+        let schemas = Schemas::default();
+        let run = TrialWorkflow::of(&document, &workflow, &schemas).run();
+        assert_eq!(run.findings, Vec::new(), "{name}");
+        assert_eq!(run.passed, run.count, "{name}");
+        assert_eq!(run.open(&workflow), (Vec::new(), Vec::new()), "{name}");
+    }
+}
+
+#[test]
+fn a_failing_test_says_what_was_expected_what_came_and_why() {
+    let (document, workflow) = small(
+        "\n```toml orch-test\n[[test]]\nname = \"bad\"\nphase = \"review\"\ngiven.draft = true\n\
+         given.review = { ok = false }\nexpect = { rule = \"fine\", who = \"orch\" }\n```\n",
+    );
+    let schemas = Schemas::default();
+    let run = TrialWorkflow::of(&document, &workflow, &schemas).run();
+    let found = &run.findings[0];
+    assert_eq!(
+        found.message,
+        "test `bad`: rule should be `fine`, and is `none`: no rule of `review` fires: fine: `review.data.ok` \
+         (review.data.ok is false); poor: `has(review.data.grade)` (review.data.grade is missing)"
+    );
+    let hint = found.hint.clone().unwrap_or_default().to_string();
+    assert_eq!(
+        hint,
+        "in rule `fine` on line 23, `review.data.ok` is false (review.data.ok = false)"
+    );
+    let line = found.place.as_ref().and_then(|place| place.line);
+    let expected = document
+        .text
+        .lines()
+        .position(|line| line.starts_with("expect"));
+    assert_eq!(
+        line.map(|line| line as usize),
+        expected.map(|line| line + 1)
+    );
+    assert_eq!((run.passed, run.coverage.rules.len()), (0, 0));
+}
+
+#[test]
+fn what_is_missing_is_printed_as_tests_that_cover_everything() {
+    let (document, workflow) = small("");
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut blocks = String::new();
+    for case in trial.missing(&trial.run()) {
+        let text = case.test_text().unwrap_or_else(|| panic!("{case:#?}"));
+        blocks.push_str(&format!("\n```toml orch-test\n{text}```\n"));
+    }
+    let (document, workflow) = small(&blocks);
+    let run = TrialWorkflow::of(&document, &workflow, &schemas).run();
+    assert_eq!(run.findings, Vec::new(), "{blocks}");
+    assert_eq!(
+        (run.passed, run.open(&workflow)),
+        (3, (Vec::new(), Vec::new())),
+        "{blocks}"
+    );
+}
+
+#[test]
+fn the_example_of_an_overlap_is_a_task_in_which_both_rules_hold() {
+    let (document, workflow) = small("");
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let found = examples(&trial, false);
+    let names: Vec<&str> = found.iter().map(|example| example.name.as_str()).collect();
+    // A verdict that is neither fine nor poor is covered by no rule.
+    assert_eq!(names, ["w.review.fine.poor", "w.review.gap"]);
+    for example in &found {
+        let paths: Vec<&str> = example.files.keys().map(String::as_str).collect();
+        assert_eq!(
+            paths,
+            [
+                "draft.json",
+                "review.json",
+                "state.json",
+                "transcript.jsonl"
+            ]
+        );
+    }
+    let overlaps = cases(&workflow);
+    let overlap = overlaps
+        .iter()
+        .flat_map(|of| &of.overlaps)
+        .next()
+        .expect("one");
+    let phase = &workflow.phases[1].id;
+    let wanted = WantedCase::Both {
+        phase,
+        first: overlap.first,
+        second: overlap.second,
+    };
+    let case = trial.find(wanted).expect("both hold");
+    assert!(
+        case.test_text("both").contains("grade = \"bad\""),
+        "{}",
+        case.test_text("both")
+    );
+}
+
+#[test]
+fn a_play_goes_where_its_choices_lead() {
+    let (document, workflow) = small("");
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    for begins in ["draft.json appears", "review.json appears: as its schema"] {
+        let choices = play.choices();
+        let choice = choices
+            .iter()
+            .find(|choice| choice.label.starts_with(begins));
+        let choice = choice.unwrap_or_else(|| panic!("{begins}: {choices:#?}"));
+        play.choose(choice);
+    }
+    assert_eq!(
+        play.way,
+        ["write -> review (written)", "review -> end (fine)"]
+    );
+    assert!(play.is_over());
+}
