@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet races-nats bench-fleet verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp races-nats bench-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ test-fleet: ## The stores of leases at length, against real servers of git and N
 	env $(IN_MEMORY) ORCH_FLEET=1 NATS_SERVER=$$(tests/fleet/nats-server.sh) \
 		$(CARGO) test --quiet --package orch-agent-fleet --features nats --lib -- --nocapture
 
+test-lsp: build ## The language server through Neovim and a client of the protocol (needs python3 and its registry)
+	tests/lsp/run.sh target/debug/orch
+
 RACES ?=
 races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600", with links that are cut: RACES="--partition" (needs python3 and its registry)
 	$(CARGO) build --features nats
@@ -105,7 +108,7 @@ instructions: build ## Count the instructions of three commands; fail if they ar
 fix: ## Format, apply lint suggestions, rewrite generated documents
 	$(CARGO) fmt --all
 	$(CARGO) clippy --fix --allow-dirty --workspace --all-targets
-	UPDATE=1 $(CARGO) test --workspace --lib the_schemas_are
+	UPDATE=1 $(CARGO) test --workspace --lib -- the_schemas_are the_keys_are
 	UPDATE=1 $(CARGO) test --test it tidy
 
 loops: ## The termination matrix at length: thousands of combinations of what executors may do

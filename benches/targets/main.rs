@@ -22,6 +22,7 @@ mod leases;
 mod lives;
 mod lock;
 mod longer;
+mod lsp;
 mod many;
 mod mcp;
 mod overview;
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    let parts: [(&str, Part); 20] = [
+    let parts: [(&str, Part); 21] = [
         ("start", start::start),
         ("instructions", instructions::instructions),
         ("suggest", suggest),
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         ("overview", overview::overview),
         ("run", run::run),
         ("mcp", mcp::mcp),
+        ("lsp", lsp::lsp),
         ("serve", serve::serve),
         ("scale", scale::scale),
         ("costs", costs::costs),

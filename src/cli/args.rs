@@ -10,7 +10,7 @@ use super::commands::repl;
 use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
-    explain, free, generate, graph, hook, init, log, man, merge_driver, new, next, pause, pr,
+    explain, free, generate, graph, hook, init, log, lsp, man, merge_driver, new, next, pause, pr,
     prompt, recover, reject, relate, release, rename, reopen, resolve, resume, review, rollback,
     run, runs, schema, show, status, stop, suggest, take, trust, undo, verify, watch, work,
     workflow, worktrees,
@@ -112,6 +112,7 @@ pub enum Command {
     Stop(stop::StopArgs),
     Answer(answer::AnswerArgs),
     Generate(generate::GenerateArgs),
+    Lsp(lsp::LspArgs),
     #[cfg(feature = "mcp")]
     Mcp(mcp::McpArgs),
     #[cfg(feature = "api")]

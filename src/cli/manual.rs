@@ -186,6 +186,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                     "at most three, by this executor",
                 ),
             ],
+            [
+                ("orch lsp", "what an editor starts"),
+                ("orch -v lsp", "with a report of what it does on stderr"),
+            ],
             #[cfg(feature = "mcp")]
             [
                 ("orch mcp", "what an agent's program starts"),

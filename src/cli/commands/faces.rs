@@ -9,7 +9,7 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 20] = [
+const NOT_IN_API: [(&str, &str); 21] = [
     ("board", "`orch serve` is the live board"),
     (
         "ci",
@@ -26,6 +26,10 @@ const NOT_IN_API: [(&str, &str); 20] = [
     (
         "init",
         "it sets up the repository, before there is anything to serve",
+    ),
+    (
+        "lsp",
+        "it is on stdin and stdout, for the editor of a person",
     ),
     ("man", "its pages are about the command line"),
     (

@@ -27,6 +27,7 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod log;
+pub mod lsp;
 pub mod man;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -104,6 +105,7 @@ pub(super) fn run(
         Some(Command::Runs(args)) => runs::run(&args, context, ui),
         Some(Command::Work(args)) => work::run(&args, context, ui),
         Some(Command::Worktrees(args)) => worktrees::run(&args, context, ui),
+        Some(Command::Lsp(args)) => lsp::run(&args, context, ui),
         #[cfg(feature = "mcp")]
         Some(Command::Mcp(args)) => mcp::run(&args, context, ui),
         #[cfg(feature = "api")]

@@ -57,6 +57,7 @@ mod state;
 mod state_document;
 mod supports;
 mod undo;
+mod valued;
 mod verified;
 mod version;
 mod wanted_code;
@@ -137,6 +138,7 @@ pub use state_document::{
 };
 pub use supports::{Support, supports};
 pub use undo::{TakenBack, is_person_order, undo};
+pub use valued::value_of;
 pub use verified::{DueVerification, VerificationAttempt};
 pub use version::RecordVersion;
 pub use wanted_code::{WantedCode, wanted_code};

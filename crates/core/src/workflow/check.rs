@@ -6,6 +6,7 @@ use super::cases::case_findings;
 use super::diagram::block;
 use super::document_tests::check_tests;
 use super::fact_types::check_types;
+use super::memo::CheckMemo;
 use super::place::{advised, heading};
 use super::verifies::never_verified;
 use super::{Document, Outcome, Rule, Workflow};
@@ -14,6 +15,33 @@ use orch_base::{Code, Diagnostic, Hint, PhaseId};
 /// Every finding about a compiled workflow and its document.
 #[must_use]
 pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+    let mut findings = check_fast(document, workflow, &mut CheckMemo::default());
+    findings.extend(check_cases(document, workflow, &findings));
+    Diagnostic::in_order(findings)
+}
+
+/// The findings about the cases of its rules, beside these others: what holds together, and what nothing covers.
+#[must_use]
+pub fn check_cases(
+    document: &Document,
+    workflow: &Workflow,
+    others: &[Diagnostic],
+) -> Vec<Diagnostic> {
+    // What a guard asks is only clear once its types fit.
+    if others.iter().any(|found| TYPES.contains(&found.code)) {
+        return Vec::new();
+    }
+    let findings = case_findings(document, workflow);
+    findings.into_iter().map(advised).collect()
+}
+
+/// Every finding but those about cases, with what is known of earlier versions of the document.
+#[must_use]
+pub fn check_fast(
+    document: &Document,
+    workflow: &Workflow,
+    memo: &mut CheckMemo,
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
@@ -24,14 +52,17 @@ pub fn check(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     stale_diagram(document, workflow, &mut findings);
     findings.extend(never_verified(document, workflow));
     findings.extend(check_tests(document, workflow));
-    let types = check_types(document, workflow);
-    // What a guard asks is only clear once its types fit.
-    if types.iter().all(|found| found.code == Code::GuardUnasked) {
-        findings.extend(case_findings(document, workflow));
-    }
-    findings.extend(types);
+    findings.extend(check_types(document, workflow, &mut memo.types));
     Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
+
+/// The codes of guards whose types do not fit.
+const TYPES: [Code; 4] = [
+    Code::GuardConstant,
+    Code::GuardField,
+    Code::GuardMayFail,
+    Code::GuardType,
+];
 
 fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     let reachable = workflow.reachable(&workflow.initial);

@@ -1,6 +1,7 @@
 //! Compiles a document into a [`Workflow`] and reports all problems together.
 
 use super::group::grouped;
+use super::memo::CheckMemo;
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
@@ -71,7 +72,16 @@ pub(super) const GUARD_ROOTS: [&str; 6] = ["state", "phase", "attempt", "task", 
 /// ````
 #[must_use]
 pub fn compile(document: &Document, system: &System) -> (Option<Workflow>, Vec<Diagnostic>) {
-    compile_guards(document, system, System::ships(document))
+    compile_with(document, system, &mut CheckMemo::default())
+}
+
+/// The same, with what is known of earlier versions of the document.
+pub fn compile_with(
+    document: &Document,
+    system: &System,
+    memo: &mut CheckMemo,
+) -> (Option<Workflow>, Vec<Diagnostic>) {
+    compile_guards(document, system, System::ships(document), memo)
 }
 
 /// The paths of one artifact, as its document names them.
@@ -101,6 +111,7 @@ fn compile_guards(
     document: &Document,
     system: &System,
     is_checked: bool,
+    memo: &mut CheckMemo,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
     let (raw, problems) = raw::read(document);
     let actions = raw
@@ -117,6 +128,7 @@ fn compile_guards(
         actions,
         approved,
         is_checked,
+        memo,
     };
     let workflow = compiler.workflow(raw);
     let problems = Diagnostic::in_order(compiler.problems);
@@ -146,6 +158,8 @@ pub(super) struct Compiler<'a> {
     pub approved: Vec<String>,
     /// Whether its guards are known to be valid.
     pub is_checked: bool,
+    /// What is known of the guards of earlier versions.
+    pub memo: &'a mut CheckMemo,
 }
 
 impl Compiler<'_> {
@@ -969,7 +983,8 @@ mod tests {
         for name in names {
             let document = Document::new(name, name, system.workflow(name).unwrap_or_default());
             assert!(System::ships(&document), "{name}");
-            let (checked, problems) = compile_guards(&document, &system, false);
+            let (checked, problems) =
+                compile_guards(&document, &system, false, &mut CheckMemo::default());
             assert!(problems.is_empty(), "{name}: {problems:?}");
             let (later, problems) = compile(&document, &system);
             assert!(problems.is_empty(), "{name}: {problems:?}");

@@ -85,6 +85,21 @@ impl Document {
         self.place(span.start, span.len())
     }
 
+    /// Whether an offset is in a `toml orch` block, beyond the blanks around the blocks.
+    #[must_use]
+    pub fn is_machine(&self, offset: usize) -> bool {
+        BlockRanges::of(&self.text)
+            .machine
+            .iter()
+            .any(|range| range.start <= offset && offset <= range.end)
+    }
+
+    /// The text in which only the `toml orch` blocks are left. Offsets are those of the document.
+    #[must_use]
+    pub fn blocks(&self) -> &str {
+        &self.toml
+    }
+
     /// The place of a part of the text. Line starts are stored rather than counted, because a large document
     /// has many places.
     pub(super) fn place(&self, offset: usize, length: usize) -> Place {

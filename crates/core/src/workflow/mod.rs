@@ -14,7 +14,9 @@ mod document_tests;
 mod fact_types;
 mod group;
 pub mod guard;
+mod keys;
 mod loosened;
+mod memo;
 mod names;
 mod place;
 mod raw;
@@ -22,6 +24,7 @@ mod repository_files;
 mod role;
 mod rule;
 mod schema_field;
+mod symbols;
 mod system;
 mod tree;
 
@@ -29,19 +32,23 @@ mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use cases::{PhaseCases, RuleCase, RuleOverlap, cases};
-pub use check::check;
-pub use compile::{ArtifactPaths, artifact_paths, compile};
+pub use check::{check, check_cases, check_fast};
+pub use compile::{ArtifactPaths, artifact_paths, compile, compile_with};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use document_tests::{
     DocumentTest, GivenCode, GivenContent, GivenFile, GivenRun, GivenTask, TestExpectation,
     TestSetup, check_tests, document_tests, unreachable_rules,
 };
+pub use fact_types::{NameType, name_type};
 pub use guard::{Guard, GuardError, Types};
+pub use keys::{BlockKey, block_keys};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
+pub use memo::CheckMemo;
 pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
 pub use role::{ArtifactRole, BRIEF};
 pub use schema_field::{is_list, schema_field};
+pub use symbols::{GuardPath, GuardText, Symbol, SymbolKind, guard_paths, guards, symbols};
 pub use system::System;
 pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 pub use verifies::check_verifications;

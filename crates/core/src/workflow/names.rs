@@ -39,7 +39,7 @@ impl Compiler<'_> {
         if self.is_checked {
             return Guard::known(&text.value).at(text.span.clone());
         }
-        match Guard::parse(&text.value) {
+        match self.memo.guard(&text.value) {
             Ok(guard) => {
                 check(self, &guard);
                 guard.at(text.span.clone())

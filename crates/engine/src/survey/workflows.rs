@@ -96,25 +96,32 @@ impl Settings {
         let mut problems = loaded.problems.clone();
         if let Some(workflow) = loaded.workflow() {
             problems.extend(check(&loaded.document, workflow));
-            let defined = self.config.verify.keys().collect();
-            problems.extend(check_verifications(&loaded.document, workflow, &defined));
-            let schemas = workflow
-                .artifacts
-                .iter()
-                .filter_map(|artifact| artifact.schema.as_ref());
-            let mut seen = Vec::new();
-            for schema in schemas.chain(&workflow.state.schema) {
-                if !seen.contains(&schema.name) {
-                    let path =
-                        format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
-                    problems.extend(orch_read::lint(&path, &schema.text));
-                    seen.push(schema.name.clone());
-                }
-            }
-            problems.extend(self.refused_defaults(&loaded.document, workflow));
-            problems.extend(self.shared_aliases(&loaded.document, workflow));
+            problems.extend(self.check_around(&loaded.document, workflow));
         }
         Ok(problems)
+    }
+
+    /// What is wrong between a workflow and what it names: verifications, schemas, the defaults of its state and the
+    /// names of other workflows.
+    #[must_use]
+    pub fn check_around(&self, document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+        let defined = self.config.verify.keys().collect();
+        let mut problems = check_verifications(document, workflow, &defined);
+        let schemas = workflow
+            .artifacts
+            .iter()
+            .filter_map(|artifact| artifact.schema.as_ref());
+        let mut seen = Vec::new();
+        for schema in schemas.chain(&workflow.state.schema) {
+            if !seen.contains(&schema.name) {
+                let path = format!("{}/schemas/{}.schema.json", self.config.system, schema.name);
+                problems.extend(self.schemas.lint(schema, &path));
+                seen.push(schema.name.clone());
+            }
+        }
+        problems.extend(self.refused_defaults(document, workflow));
+        problems.extend(self.shared_aliases(document, workflow));
+        problems
     }
 
     /// The aliases that another document has as well, so that they name two workflows.

@@ -381,6 +381,8 @@ type Compiled = Result<Schema, Vec<Diagnostic>>;
 #[derive(Default)]
 pub struct Schemas {
     compiled: Mutex<HashMap<Digest, Arc<Compiled>>>,
+    /// What is wrong with schemas, by their digests and paths.
+    linted: Mutex<HashMap<(Digest, String), Vec<Diagnostic>>>,
 }
 
 impl Schemas {
@@ -431,6 +433,15 @@ impl Schemas {
             .as_ref()
             .as_ref()
             .map_or_else(|_| Vec::new(), |schema| schema.validate(data))
+    }
+
+    /// Finds mistakes in a schema, as [`lint`] does; of the same text at the same path only once.
+    #[must_use]
+    pub fn lint(&self, schema: &SchemaText, path: &str) -> Vec<Diagnostic> {
+        let mut known = locked(&self.linted);
+        let key = (schema.digest, path.to_owned());
+        let entry = known.entry(key);
+        entry.or_insert_with(|| lint(path, &schema.text)).clone()
     }
 
     fn compiled(&self, schema: &SchemaText) -> Arc<Compiled> {

@@ -2,7 +2,7 @@
 
 use super::super::place::heading;
 use super::super::{Document, Outcome, Phase, Rule, Workflow};
-use super::{PhaseCases, RuleCase, cases};
+use super::{PhaseCases, RuleCase, looked_at, must_not_overlap};
 use orch_base::{Code, Diagnostic, PhaseId};
 
 /// How many values of a case a message shows.
@@ -13,7 +13,7 @@ pub(in crate::workflow) fn case_findings(
     document: &Document,
     workflow: &Workflow,
 ) -> Vec<Diagnostic> {
-    let phases = cases(workflow);
+    let phases = looked_at(workflow, must_not_overlap);
     let mut findings = Vec::new();
     for rule in &workflow.rules {
         findings.extend(never_decides(rule, &phases));
@@ -21,9 +21,6 @@ pub(in crate::workflow) fn case_findings(
     for of in &phases {
         let place = heading(document, &format!("[phase.{}]", of.phase));
         for overlap in &of.overlaps {
-            if !overlap.differs() || !overlap.is_in_one_group() {
-                continue;
-            }
             let group = overlap.second.group.as_deref().unwrap_or_default();
             let message = format!(
                 "rules `{}` and `{}` of group `{group}` both hold in phase `{}`{}",

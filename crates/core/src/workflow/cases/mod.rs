@@ -58,25 +58,46 @@ impl RuleOverlap<'_> {
     /// Whether it matters which of the two decides.
     #[must_use]
     pub fn differs(&self) -> bool {
-        self.first.outcome != self.second.outcome || self.first.by_human != self.second.by_human
+        differ(self.first, self.second)
     }
 
     /// Whether nobody has said that the order of the two is meant: both stand in one group.
     #[must_use]
     pub fn is_in_one_group(&self) -> bool {
-        self.first.group.is_some() && self.first.group == self.second.group
+        are_in_one_group(self.first, self.second)
     }
+}
+
+fn are_in_one_group(first: &Rule, second: &Rule) -> bool {
+    first.group.is_some() && first.group == second.group
+}
+
+/// Whether it matters which of two rules decides.
+fn differ(first: &Rule, second: &Rule) -> bool {
+    first.outcome != second.outcome || first.by_human != second.by_human
+}
+
+/// Whether an overlap of two rules is a finding: they differ, and as both stand in one group, nobody has said that their
+/// order is meant.
+fn must_not_overlap(first: &Rule, second: &Rule) -> bool {
+    are_in_one_group(first, second) && differ(first, second)
 }
 
 /// Looks at all combinations of what the guards of each phase ask about.
 #[must_use]
 pub fn cases(workflow: &Workflow) -> Vec<PhaseCases<'_>> {
+    looked_at(workflow, |_, _| true)
+}
+
+/// The same, with the overlaps of those pairs of rules that are asked for.
+fn looked_at(workflow: &Workflow, is_asked: fn(&Rule, &Rule) -> bool) -> Vec<PhaseCases<'_>> {
     let formulas = WorkflowFormulas::of(workflow);
     let phases = formulas.phases.iter();
     let found = phases.map(|of| {
         let mut looking = Looking {
             formulas: &formulas,
             of,
+            is_asked,
             given_up: 0,
         };
         looking.cases(workflow)
@@ -88,6 +109,7 @@ pub fn cases(workflow: &Workflow) -> Vec<PhaseCases<'_>> {
 struct Looking<'f, 'w> {
     formulas: &'f WorkflowFormulas<'w>,
     of: &'f PhaseFormulas<'w>,
+    is_asked: fn(&Rule, &Rule) -> bool,
     given_up: usize,
 }
 
@@ -105,6 +127,9 @@ impl<'w> Looking<'_, 'w> {
         };
         for second in 0..of.rules.len() {
             for first in 0..second {
+                if !(self.is_asked)(of.rules[first], of.rules[second]) {
+                    continue;
+                }
                 let both = [of.holds[first].clone(), of.holds[second].clone()];
                 if let Some(case) = self.case(&both) {
                     cases.overlaps.push(RuleOverlap {

@@ -352,6 +352,15 @@ fn waived(workflow: &Workflow) -> ValueType {
 
 /// The top-level keys of the state that something in the document writes.
 fn written_keys(workflow: &Workflow) -> Vec<String> {
+    let mut keys = Vec::new();
+    for pointer in written_pointers(workflow) {
+        keys.extend(pointer.split('/').nth(1).map(orch_base::pointer::unescape));
+    }
+    keys
+}
+
+/// The places of the state that something in the document writes, as JSON pointers.
+pub(super) fn written_pointers(workflow: &Workflow) -> impl Iterator<Item = &str> {
     let rules = workflow.rules.iter().flat_map(|rule| &rule.set);
     let asks = workflow.asks.iter().flat_map(|ask| &ask.set);
     let set = rules
@@ -360,9 +369,5 @@ fn written_keys(workflow: &Workflow) -> Vec<String> {
         .map(|(pointer, _)| pointer);
     let asked = workflow.asks.iter().flat_map(|ask| &ask.writes);
     let written = workflow.actions.iter().flat_map(|action| &action.writes);
-    let mut keys = Vec::new();
-    for pointer in set.chain(asked).chain(written) {
-        keys.extend(pointer.split('/').nth(1).map(orch_base::pointer::unescape));
-    }
-    keys
+    set.chain(asked).chain(written).map(String::as_str)
 }

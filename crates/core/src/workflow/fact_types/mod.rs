@@ -4,36 +4,45 @@
 
 mod built_in;
 mod formats;
+mod names;
 mod schema;
 mod whole;
 
+pub use names::{NameType, name_type};
+
 use super::guard::typing::{
-    FieldType, NamedType, NamedTypes, Presence, TypeEnv, TypeFault, ValueType,
+    FieldType, NamedType, NamedTypes, Presence, TypeEnv, TypeFault, TypedGuard, ValueType,
 };
 use super::guard::{Guard, Types};
 use super::place::source_offset;
 use super::{Document, ImportValue, Workflow};
 use orch_base::{Code, Diagnostic, Hint};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A member that need not be there.
 fn optional(value: ValueType) -> FieldType {
     FieldType::new(Presence::Maybe, value)
 }
 
-/// Warnings about all guards and other expressions of a workflow that use values in ways that do not fit.
-pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
+/// Warnings about all guards and other expressions of a workflow that use values in ways that do not fit. What the memo
+/// knows of the same expressions is not found again.
+pub(super) fn check_types(
+    document: &Document,
+    workflow: &Workflow,
+    memo: &mut TypeMemo,
+) -> Vec<Diagnostic> {
+    memo.about(workflow);
+    let vocabulary = Arc::clone(&memo.vocabulary);
     let mut check = TypeCheck {
         document,
         workflow,
-        env: built_in::env(workflow),
-        named: NamedTypes::new(),
-        used: BTreeSet::new(),
+        used: vocabulary.used.clone(),
+        vocabulary,
+        memo,
         findings: Vec::new(),
     };
-    check.facts();
-    let defined = check.defines();
-    check.findings.extend(doubled(document, workflow, &defined));
+    check.vocabulary();
     check.conditions();
     check.values();
     check.unused();
@@ -41,43 +50,102 @@ pub(super) fn check_types(document: &Document, workflow: &Workflow) -> Vec<Diagn
     check.findings
 }
 
-/// The check of one document.
-struct TypeCheck<'d> {
-    document: &'d Document,
-    workflow: &'d Workflow,
-    env: TypeEnv,
-    named: NamedTypes,
-    /// The named expressions that guards use.
-    used: BTreeSet<Vec<String>>,
-    findings: Vec<Diagnostic>,
+/// How many expressions are remembered.
+const MOST_TYPED: usize = 4_096;
+
+/// The types of the expressions of one version of a document, for the next one.
+#[derive(Debug, Default)]
+pub(super) struct TypeMemo {
+    /// What the vocabulary was made from.
+    key: String,
+    vocabulary: Arc<Vocabulary>,
+    /// What typing an expression yields, by its text and by what is known where it stands.
+    typed: HashMap<(String, String), Arc<TypedGuard>>,
 }
 
-impl<'d> TypeCheck<'d> {
-    /// Types the facts of the artifacts.
-    fn facts(&mut self) {
-        let workflow = self.workflow;
-        for artifact in &workflow.artifacts {
-            let name = artifact.name.as_str();
-            let within = self.env.of_artifact(name);
-            for (fact, guard) in &artifact.facts {
-                let path = vec![name.to_owned(), fact.clone()];
-                let value = self.name(path, guard, &within);
-                self.env = self.env.with_fact(name, fact, value);
-            }
+impl TypeMemo {
+    /// Turns to a workflow: if its vocabulary is another one, everything is forgotten.
+    fn about(&mut self, workflow: &Workflow) {
+        let key = vocabulary_key(workflow);
+        if self.key != key {
+            self.vocabulary = Arc::new(Vocabulary::of(workflow));
+            self.key = key;
+            self.typed.clear();
+        }
+        if self.typed.len() > MOST_TYPED {
+            self.typed.clear();
         }
     }
+}
 
-    /// Types the definitions. Returns the kinds of their values.
-    fn defines(&mut self) -> Vec<Types> {
-        let workflow = self.workflow;
-        let mut kinds = Vec::new();
-        for (name, guard) in &workflow.defines {
-            let env = self.env.clone();
-            let value = self.name(vec![name.clone()], guard, &env);
-            kinds.push(value.kinds());
-            self.env = self.env.with(name, value);
+/// Everything on which a [`Vocabulary`] depends.
+fn vocabulary_key(workflow: &Workflow) -> String {
+    let mut key = format!("{:?}{:?}", workflow.phase_key, workflow.defines);
+    for phase in &workflow.phases {
+        key.push_str(&format!("{}{:?}", phase.id, phase.approvals));
+    }
+    for action in &workflow.actions {
+        key.push_str(&format!("{}{:?}", action.name, action.writes));
+    }
+    for artifact in &workflow.artifacts {
+        let schema = artifact.schema.as_ref();
+        key.push_str(&format!(
+            "{}{:?}{:?}{:?}{:?}{:?}{:?}{:?}",
+            artifact.name,
+            artifact.aliases,
+            artifact.paths,
+            artifact.tree,
+            artifact.repository,
+            artifact.format,
+            schema.map(|schema| (&schema.name, schema.digest)),
+            artifact.facts,
+        ));
+    }
+    let state = &workflow.state;
+    let schema = state.schema.as_ref().map(|schema| schema.digest);
+    key.push_str(&format!("{schema:?}{:?}", state.defaults));
+    for pointer in built_in::written_pointers(workflow) {
+        key.push_str(pointer);
+        key.push(' ');
+    }
+    key
+}
+
+/// What the guards of a workflow can name, and what is wrong with the named expressions.
+#[derive(Debug, Default)]
+struct Vocabulary {
+    env: TypeEnv,
+    named: NamedTypes,
+    /// The kinds of the values of the definitions.
+    kinds: Vec<Types>,
+    /// What is certainly wrong with named expressions, each with its path.
+    faults: Vec<(Vec<String>, TypeFault)>,
+    /// The named expressions that other ones use.
+    used: BTreeSet<Vec<String>>,
+}
+
+impl Vocabulary {
+    fn of(workflow: &Workflow) -> Self {
+        let mut vocabulary = Self {
+            env: built_in::env(workflow),
+            ..Self::default()
+        };
+        for artifact in &workflow.artifacts {
+            let name = artifact.name.as_str();
+            let within = vocabulary.env.of_artifact(name);
+            for (fact, guard) in &artifact.facts {
+                let path = vec![name.to_owned(), fact.clone()];
+                let value = vocabulary.name(path, guard, &within);
+                vocabulary.env = vocabulary.env.with_fact(name, fact, value);
+            }
         }
-        kinds
+        for (name, guard) in &workflow.defines {
+            let env = vocabulary.env.clone();
+            let value = vocabulary.name(vec![name.clone()], guard, &env);
+            vocabulary.kinds.push(value.kinds());
+            vocabulary.env = vocabulary.env.with(name, value);
+        }
+        vocabulary
     }
 
     /// Types a named expression, and notes what is wrong with it wherever it is used.
@@ -88,7 +156,7 @@ impl<'d> TypeCheck<'d> {
             if fault.need.is_some() {
                 needs.push(fault);
             } else {
-                self.report(guard, &fault);
+                self.faults.push((path.clone(), fault));
             }
         }
         let named = NamedType {
@@ -96,30 +164,76 @@ impl<'d> TypeCheck<'d> {
             when_true: guard.narrowed(env, &self.named, true).of_guards(),
             when_false: guard.narrowed(env, &self.named, false).of_guards(),
         };
-        self.uses(guard, &path);
+        uses(guard, &path, &self.named, &mut self.used);
         self.named.insert(path, named);
         typed.value
     }
+}
 
-    /// Notes which named expressions an expression uses.
-    fn uses(&mut self, guard: &Guard, own: &[String]) {
-        for chain in guard.chains() {
-            let chain = match own {
-                // In a fact, the names are those of its artifact.
-                [artifact, _] => [std::slice::from_ref(artifact), chain].concat(),
-                _ => chain.to_vec(),
-            };
-            for length in 1..=chain.len().min(2) {
-                if self.named.contains_key(&chain[..length]) {
-                    self.used.insert(chain[..length].to_vec());
-                }
+/// Notes which named expressions an expression uses.
+fn uses(guard: &Guard, own: &[String], named: &NamedTypes, used: &mut BTreeSet<Vec<String>>) {
+    for chain in guard.chains() {
+        let chain = match own {
+            // In a fact, the names are those of its artifact.
+            [artifact, _] => [std::slice::from_ref(artifact), chain].concat(),
+            _ => chain.to_vec(),
+        };
+        for length in 1..=chain.len().min(2) {
+            if named.contains_key(&chain[..length]) {
+                used.insert(chain[..length].to_vec());
             }
         }
     }
+}
+
+/// The check of one document.
+struct TypeCheck<'d> {
+    document: &'d Document,
+    workflow: &'d Workflow,
+    vocabulary: Arc<Vocabulary>,
+    memo: &'d mut TypeMemo,
+    /// The named expressions that guards use.
+    used: BTreeSet<Vec<String>>,
+    findings: Vec<Diagnostic>,
+}
+
+/// What is known where an expression stands.
+struct KnownThere<'k> {
+    /// What it depends on, beside the vocabulary.
+    key: String,
+    /// What the vocabulary says there.
+    env: &'k dyn Fn(&Vocabulary) -> TypeEnv,
+}
+
+impl<'d> TypeCheck<'d> {
+    /// What is wrong with the vocabulary itself.
+    fn vocabulary(&mut self) {
+        let vocabulary = Arc::clone(&self.vocabulary);
+        for (path, fault) in &vocabulary.faults {
+            if let Some(guard) = home(self.workflow, path) {
+                self.report(guard, fault);
+            }
+        }
+        let doubled = doubled(self.document, self.workflow, &vocabulary.kinds);
+        self.findings.extend(doubled);
+    }
+
+    /// The type of an expression, and what is wrong with it.
+    fn typed_there(&mut self, guard: &Guard, there: &KnownThere<'_>) -> Arc<TypedGuard> {
+        uses(guard, &[], &self.vocabulary.named, &mut self.used);
+        let key = (guard.source().to_owned(), there.key.clone());
+        if let Some(known) = self.memo.typed.get(&key) {
+            return Arc::clone(known);
+        }
+        let env = (there.env)(&self.vocabulary);
+        let typed = Arc::new(guard.typed(&env, &self.vocabulary.named));
+        self.memo.typed.insert(key, Arc::clone(&typed));
+        typed
+    }
 
     /// Types an expression of the workflow that has no name.
-    fn typed(&mut self, guard: &Guard) -> ValueType {
-        let typed = guard.typed(&self.env, &self.named);
+    fn typed(&mut self, guard: &Guard, there: &KnownThere<'_>) -> Types {
+        let typed = self.typed_there(guard, there);
         let mut asked: Vec<&[String]> = Vec::new();
         for fault in &typed.faults {
             let path = fault.need.as_ref().map(|need| need.path.as_slice());
@@ -130,26 +244,24 @@ impl<'d> TypeCheck<'d> {
             }
             asked.extend(path);
         }
-        self.uses(guard, &[]);
-        typed.value
+        typed.value.kinds()
     }
 
     /// Types an expression that may fail: what it was to yield is left out then.
-    fn tolerated(&mut self, guard: &Guard) -> ValueType {
-        let typed = guard.typed(&self.env, &self.named);
+    fn tolerated(&mut self, guard: &Guard) -> Types {
+        let typed = self.typed_there(guard, &anywhere());
         let certain = typed.faults.iter().filter(|fault| fault.need.is_none());
         for fault in certain {
             self.report(guard, fault);
         }
-        self.uses(guard, &[]);
-        typed.value
+        typed.value.kinds()
     }
 
     fn conditions(&mut self) {
         for guard in conditions(self.workflow) {
-            let value = self.typed(guard);
-            if guard.types().meets(Types::BOOL) && !value.kinds().meets(Types::BOOL) {
-                let message = format!("the guard yields {}, not true or false", value.kinds());
+            let kinds = self.typed(guard, &anywhere());
+            if guard.types().meets(Types::BOOL) && !kinds.meets(Types::BOOL) {
+                let message = format!("the guard yields {kinds}, not true or false");
                 let hint = "compare the value, for example with `== 0`";
                 self.find(guard, 0, Code::GuardType, message, hint);
             }
@@ -159,47 +271,61 @@ impl<'d> TypeCheck<'d> {
     /// Types the expressions that yield values. What is known where they are evaluated counts.
     fn values(&mut self) {
         let workflow = self.workflow;
-        let env = self.env.clone();
         for rule in &workflow.rules {
-            if !rule.set.is_empty() {
-                self.env = rule.when.narrowed(&env, &self.named, true);
-                rule.set.iter().for_each(|(_, guard)| _ = self.typed(guard));
+            let there = KnownThere {
+                key: rule.when.source().to_owned(),
+                env: &|known| rule.when.narrowed(&known.env, &known.named, true),
+            };
+            for (_, guard) in &rule.set {
+                self.typed(guard, &there);
             }
         }
         for ask in &workflow.asks {
-            let asking = workflow
-                .rules
-                .iter()
-                .filter(|rule| rule.ask.as_ref() == Some(&ask.name));
-            let known = asking.map(|rule| rule.when.narrowed(&env, &self.named, true));
-            self.env = known
-                .reduce(|one, two| one.join(&two))
-                .unwrap_or_else(|| env.clone());
-            let values = ask.options.iter().chain(&ask.default).chain(&ask.set);
-            values.for_each(|(_, guard)| _ = self.typed(guard));
+            let rules = workflow.rules.iter();
+            let asking: Vec<&Guard> = rules
+                .filter(|rule| rule.ask.as_ref() == Some(&ask.name))
+                .map(|rule| &rule.when)
+                .collect();
+            let there = KnownThere {
+                key: format!("{asking:?}"),
+                env: &|known| {
+                    let of_rules = asking.iter();
+                    let envs = of_rules.map(|when| when.narrowed(&known.env, &known.named, true));
+                    let joined = envs.reduce(|one, two| one.join(&two));
+                    joined.unwrap_or_else(|| known.env.clone())
+                },
+            };
+            for (_, guard) in ask.options.iter().chain(&ask.default).chain(&ask.set) {
+                self.typed(guard, &there);
+            }
         }
         for phase in &workflow.phases {
-            self.env = env.clone();
-            for need in &phase.needs {
-                self.env = self.env.holding(&[need.to_string()], "valid");
+            let there = KnownThere {
+                key: format!("needs {:?}", phase.needs),
+                env: &|known| {
+                    let mut env = known.env.clone();
+                    for need in &phase.needs {
+                        env = env.holding(&[need.to_string()], "valid");
+                    }
+                    env
+                },
+            };
+            for guard in phase.substate.iter().chain(&phase.remarks) {
+                self.typed(guard, &there);
             }
-            let shown = phase.substate.iter().chain(&phase.remarks);
-            shown.for_each(|guard| _ = self.typed(guard));
         }
-        self.env = env;
         for artifact in &workflow.artifacts {
-            artifact
-                .named_by
-                .iter()
-                .for_each(|guard| _ = self.typed(guard));
+            if let Some(guard) = &artifact.named_by {
+                self.typed(guard, &anywhere());
+            }
         }
-        for (_, guard) in &self.workflow.state.rebuild {
+        for (_, guard) in &workflow.state.rebuild {
             self.tolerated(guard);
         }
-        if let Some(guard) = &self.workflow.names {
-            let value = self.tolerated(guard);
-            if guard.types().meets(Types::LIST) && !value.kinds().meets(Types::LIST) {
-                let message = format!("`names` yields {}, not a list of paths", value.kinds());
+        if let Some(guard) = &workflow.names {
+            let kinds = self.tolerated(guard);
+            if guard.types().meets(Types::LIST) && !kinds.meets(Types::LIST) {
+                let message = format!("`names` yields {kinds}, not a list of paths");
                 let hint = "name a list of texts, for example `plan.paths`";
                 self.find(guard, 0, Code::GuardType, message, hint);
             }
@@ -208,12 +334,12 @@ impl<'d> TypeCheck<'d> {
 
     /// What is wrong with named expressions that no guard uses: facts are shown all the same.
     fn unused(&mut self) {
-        let workflow = self.workflow;
-        for (path, named) in self.named.clone() {
-            if self.used.contains(&path) {
+        let vocabulary = Arc::clone(&self.vocabulary);
+        for (path, named) in &vocabulary.named {
+            if self.used.contains(path) {
                 continue;
             }
-            if let Some(guard) = home(workflow, &path) {
+            if let Some(guard) = home(self.workflow, path) {
                 for fault in &named.needs {
                     self.report(guard, fault);
                 }
@@ -260,6 +386,14 @@ impl<'d> TypeCheck<'d> {
         if !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
+    }
+}
+
+/// Nothing is known but the vocabulary.
+fn anywhere() -> KnownThere<'static> {
+    KnownThere {
+        key: String::new(),
+        env: &|known| known.env.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random guards over random data that a schema allows: what has no finding never fails, and what may fail does for some data.
 
-use super::check_types;
+use super::{TypeMemo, check_types};
 use crate::workflow::guard::{Guard, Lookup, Scope, follow};
 use crate::workflow::{Document, System, compile};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn what_is_found_is_what_fails() {
         let document = Document::new("w", "w.md", text);
         let (workflow, problems) = compile(&document, &system);
         let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
-        let found = check_types(&document, &workflow);
+        let found = check_types(&document, &workflow, &mut TypeMemo::default());
         let parsed = Guard::parse(&guard).expect("a guard");
         let failing = data.iter().find_map(|plan| parsed.result(plan).err());
         match (failing, found.first()) {

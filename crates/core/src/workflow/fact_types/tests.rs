@@ -1,6 +1,6 @@
 //! Small documents with one fault each, and sound ones. `«` marks the place of a fault.
 
-use super::check_types;
+use super::{TypeMemo, check_types};
 use crate::workflow::{Document, System, check, compile};
 use orch_base::{Diagnostic, Place};
 
@@ -138,7 +138,9 @@ fn system() -> System {
 fn findings(document: &Document) -> Vec<Diagnostic> {
     let (workflow, mut problems) = compile(document, &system());
     let workflow = workflow.iter();
-    problems.extend(workflow.flat_map(|workflow| check_types(document, workflow)));
+    problems.extend(
+        workflow.flat_map(|workflow| check_types(document, workflow, &mut TypeMemo::default())),
+    );
     problems
 }
 
@@ -658,7 +660,7 @@ fn a_definition_that_doubles_is_told() {
     let document = Document::new("w".to_owned(), "w.md".to_owned(), text);
     let (workflow, problems) = compile(&document, &System::empty());
     let workflow = workflow.unwrap_or_else(|| panic!("{problems:?}"));
-    let found = check_types(&document, &workflow);
+    let found = check_types(&document, &workflow, &mut TypeMemo::default());
     let [only] = found.as_slice() else {
         panic!("not one finding: {found:?}");
     };
@@ -682,5 +684,8 @@ fn definitions_that_double_cost_no_more_than_one() {
     let document = Document::new("double", "double.md", text);
     let (workflow, problems) = compile(&document, &System::empty());
     let workflow = workflow.unwrap_or_else(|| panic!("{problems:#?}"));
-    assert_eq!(check_types(&document, &workflow), []);
+    assert_eq!(
+        check_types(&document, &workflow, &mut TypeMemo::default()),
+        []
+    );
 }

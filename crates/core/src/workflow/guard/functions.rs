@@ -25,6 +25,19 @@ pub(super) struct Overload {
     pub yields: Types,
 }
 
+/// The functions and methods that a guard may call, sorted.
+#[must_use]
+pub fn function_names() -> Vec<&'static str> {
+    let names = OVERLOADS.iter().map(|overload| overload.name);
+    let mut names: Vec<&str> = names
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .collect();
+    names.extend(["has", "all", "exists", "exists_one", "filter", "map"]);
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 const fn function(name: &'static str, takes: &'static [Types], yields: Types) -> Overload {
     Overload {
         name,

@@ -22,6 +22,7 @@ mod value;
 mod walk;
 
 pub use evaluate::{GuardOutcome, HeldPart, Lookup, Scope, follow};
+pub use functions::function_names;
 pub use logic::{COMPARED, Logic, SameValues, Test, ValueQuestion};
 pub use parse::{GuardError, MAX_LENGTH};
 pub use types::{ITEM, Types};
@@ -39,8 +40,18 @@ pub struct Guard(Arc<GuardInner>);
 
 struct GuardInner {
     text: String,
-    parsed: OnceLock<Parsed>,
+    parsed: OnceLock<Arc<Parsed>>,
     span: Range<usize>,
+}
+
+/// What parsing a text yields; it is the same wherever the text stands.
+#[derive(Clone)]
+pub(super) struct ParsedText(Arc<Parsed>);
+
+impl fmt::Debug for ParsedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ParsedText")
+    }
 }
 
 struct Parsed {
@@ -65,7 +76,7 @@ struct ParsedPart {
 impl Guard {
     /// Parses an expression. Returns a [`GuardError`] with a byte offset if it is not CEL or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, GuardError> {
-        parse::parse(text, false).map(|parsed| Self::new(text, OnceLock::from(parsed)))
+        parse::parse(text, false).map(|parsed| Self::new(text, OnceLock::from(Arc::new(parsed))))
     }
 
     /// An expression that is known to be valid. It is parsed when it is first used.
@@ -79,14 +90,24 @@ impl Guard {
     pub fn always() -> Self {
         Self::new(
             "true",
-            OnceLock::from(Parsed {
+            OnceLock::from(Arc::new(Parsed {
                 parts: Vec::new(),
                 types: Types::BOOL,
-            }),
+            })),
         )
     }
 
-    fn new(text: &str, parsed: OnceLock<Parsed>) -> Self {
+    /// The guard of a text that was parsed before.
+    pub(super) fn of_parsed(text: &str, parsed: &ParsedText) -> Self {
+        Self::new(text, OnceLock::from(Arc::clone(&parsed.0)))
+    }
+
+    /// What parsing its text has yielded.
+    pub(super) fn parsed_text(&self) -> ParsedText {
+        ParsedText(Arc::clone(self.shared()))
+    }
+
+    fn new(text: &str, parsed: OnceLock<Arc<Parsed>>) -> Self {
         Self(Arc::new(GuardInner {
             text: text.to_owned(),
             parsed,
@@ -95,10 +116,14 @@ impl Guard {
     }
 
     fn parsed(&self) -> &Parsed {
+        self.shared()
+    }
+
+    fn shared(&self) -> &Arc<Parsed> {
         self.0.parsed.get_or_init(|| {
             // Nothing may move by a text that was wrongly taken for valid.
             let parsed = parse::parse(&self.0.text, true).or_else(|_| parse::parse("false", true));
-            parsed.unwrap_or_else(|_| unreachable!("`false` is a valid guard"))
+            Arc::new(parsed.unwrap_or_else(|_| unreachable!("`false` is a valid guard")))
         })
     }
 

@@ -115,7 +115,8 @@ impl TypeEnv {
     }
 
     /// What is known of the value at a path, and whether it is there; `None` if nothing is.
-    pub(super) fn at(&self, path: &[String]) -> Option<FieldType> {
+    #[must_use]
+    pub fn at(&self, path: &[String]) -> Option<FieldType> {
         let (root, rest) = path.split_first()?;
         let mut value = Arc::clone(self.roots.get(root.as_str())?);
         let mut presence = Presence::Always;

@@ -42,6 +42,7 @@ use spots::Spots;
 use state::GuardTyper;
 
 /// What typing an expression yields.
+#[derive(Debug)]
 pub struct TypedGuard {
     /// The type of its value.
     pub value: ValueType,
