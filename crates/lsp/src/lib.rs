@@ -21,7 +21,8 @@ pub fn serve_on_stdio(environment: Environment, version: &'static str) -> Result
     let (connection, threads) = lsp_server::Connection::stdio();
     serve(&connection, environment, version)?;
     drop(connection);
-    threads
-        .join()
-        .map_err(|error| Error::new(orch_base::Code::Io, error.to_string()))
+    threads.join().map_err(|error| {
+        let message = format!("what the editor sent cannot be read: {error}");
+        Error::new(orch_base::Code::Io, message)
+    })
 }

@@ -46,7 +46,12 @@ pub fn serve(
     version: &'static str,
 ) -> Result<(), Error> {
     let broken = |error: lsp_server::ProtocolError| Error::new(Code::Io, error.to_string());
-    let (id, params) = connection.initialize_start().map_err(broken)?;
+    let (id, params) = match connection.initialize_start() {
+        Ok(asked) => asked,
+        // Nobody has begun.
+        Err(error) if error.channel_is_disconnected() => return Ok(()),
+        Err(error) => return Err(broken(error)),
+    };
     let encoding = PositionEncoding::of(&params["capabilities"]);
     let capabilities = json!({
         "capabilities": capabilities(encoding),
