@@ -29,13 +29,9 @@ pub fn data_variants(workflow: &Workflow, artifact: &str, example: &Value) -> Ve
         return Vec::new();
     };
     let own = artifact.facts.iter().map(|(_, guard)| guard);
-    let mut found = asked(workflow, own, &["data"]);
+    let mut found = asked(own, &["data"]);
     let all = all_guards(workflow);
-    found.extend(asked(
-        workflow,
-        all.into_iter(),
-        &[artifact.name.as_str(), "data"],
-    ));
+    found.extend(asked(all.into_iter(), &[artifact.name.as_str(), "data"]));
     let mut words = words(workflow);
     for (_, guard) in &artifact.facts {
         words.add(guard);
@@ -74,7 +70,7 @@ pub fn data_variants(workflow: &Workflow, artifact: &str, example: &Value) -> Ve
 #[must_use]
 pub fn state_variants(workflow: &Workflow, now: &Value) -> Vec<Variant> {
     let all = all_guards(workflow);
-    let mut found = asked(workflow, all.into_iter(), &["state"]);
+    let mut found = asked(all.into_iter(), &["state"]);
     let words = words(workflow);
     if let Some(schema) = workflow
         .state
@@ -83,7 +79,7 @@ pub fn state_variants(workflow: &Workflow, now: &Value) -> Vec<Variant> {
         .and_then(|schema| schema.value())
     {
         let named: Vec<Variant> = of_schema(schema, now, &words);
-        found.extend(named.into_iter().filter(|variant| is_own(variant)));
+        found.extend(named.into_iter().filter(is_own));
     }
     distinct(found)
 }
@@ -234,33 +230,26 @@ impl GuardWords {
 }
 
 /// The values that guards ask about below a root.
-fn asked<'g>(
-    workflow: &Workflow,
-    guards: impl Iterator<Item = &'g Guard>,
-    root: &[&str],
-) -> Vec<Variant> {
+fn asked<'g>(guards: impl Iterator<Item = &'g Guard>, root: &[&str]) -> Vec<Variant> {
     let mut found = Vec::new();
     for guard in guards {
-        of_logic(workflow, &guard.logic(), root, &mut found);
+        of_logic(&guard.logic(), root, &mut found);
     }
     found
 }
 
-fn of_logic(workflow: &Workflow, logic: &Logic, root: &[&str], found: &mut Vec<Variant>) {
+fn of_logic(logic: &Logic, root: &[&str], found: &mut Vec<Variant>) {
     match logic {
         Logic::Known(_) | Logic::Named(_) => {}
-        Logic::Not(of) => of_logic(workflow, of, root, found),
+        Logic::Not(of) => of_logic(of, root, found),
         Logic::All(all) | Logic::Any(all) => {
-            all.iter()
-                .for_each(|one| of_logic(workflow, one, root, found));
+            all.iter().for_each(|one| of_logic(one, root, found));
         }
-        Logic::If(parts) => parts
-            .iter()
-            .for_each(|one| of_logic(workflow, one, root, found)),
+        Logic::If(parts) => parts.iter().for_each(|one| of_logic(one, root, found)),
         Logic::Same(same) => {
             same.truths
                 .iter()
-                .for_each(|one| of_logic(workflow, one, root, found));
+                .for_each(|one| of_logic(one, root, found));
         }
         Logic::Asks(question) => {
             let path = question.path.as_deref().unwrap_or_default();

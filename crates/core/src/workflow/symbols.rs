@@ -393,7 +393,7 @@ impl SymbolList<'_> {
             }
         }
         // A key that occurs twice, `given.plan.a` and `given.plan.b`, and the digests: `@plan`.
-        let words = words(&text);
+        let words = words(text);
         for window in words.windows(3) {
             let [(_, above), (_, dot), (at, name)] = window else {
                 continue;
