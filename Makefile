@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp races-nats bench-fleet verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp migrated races-nats bench-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -117,6 +117,9 @@ loops: ## The termination matrix at length: thousands of combinations of what ex
 model: ## The model test at length: many thousands of random histories, and every shipped guard on thousands of files
 	ORCH_MODEL_HISTORIES=20000 ORCH_SHIPPED_ROUNDS=5000 \
 		$(CARGO) test --release --test it -- model core::shipped --nocapture
+
+migrated: ## Two hundred tasks over three changes of their document, every audit proven
+	ORCH_MIGRATED_TASKS=200 $(CARGO) test --test it audit::migrations
 
 audit-fuzz: ## The audit at length: every forgery, and many thousands of random histories, honest and forged
 	ORCH_AUDIT_HISTORIES=20000 $(CARGO) test --release --test it audit:: -- --nocapture

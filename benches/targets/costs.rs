@@ -36,6 +36,7 @@ fn in_process(table: &mut Table) {
     let before = workspace.reader().counted();
     let plan = AdvancePlan {
         may: &|_| true,
+        lapses: true,
         once: false,
         own: true,
         dry_run: false,

@@ -10,10 +10,10 @@ use super::commands::repl;
 use super::commands::serve;
 use super::commands::{
     answer, approve, archive, audit, check, ci, completions, confirm, demo, diff, doctor, draft,
-    explain, free, generate, graph, hook, init, log, lsp, man, merge_driver, new, next, pause, pr,
-    prompt, recover, reject, relate, release, rename, reopen, resolve, resume, review, rollback,
-    run, runs, schema, show, status, stop, suggest, take, trust, undo, verify, watch, work,
-    workflow, worktrees,
+    explain, free, generate, graph, hook, init, log, lsp, man, merge_driver, migrate, new, next,
+    pause, pr, prompt, recover, reject, relate, release, rename, reopen, resolve, resume, review,
+    rollback, run, runs, schema, show, status, stop, suggest, take, trust, undo, verify, watch,
+    work, workflow, worktrees,
 };
 use super::lock_args::LockArgs;
 use super::ui::Colour;
@@ -97,6 +97,7 @@ pub enum Command {
     Next(next::NextArgs),
     Verify(verify::VerifyArgs),
     Relate(relate::RelateArgs),
+    Migrate(migrate::MigrateArgs),
     Rename(rename::RenameArgs),
     Archive(archive::ArchiveArgs),
     Check(check::CheckArgs),
@@ -180,6 +181,7 @@ impl Command {
             Self::Reopen(args) => args.locks,
             Self::Undo(args) => args.locks,
             Self::Relate(args) => args.locks,
+            Self::Migrate(args) => args.locks,
             Self::Rename(args) => args.locks,
             Self::Archive(args) => args.locks,
             Self::Take(args) => args.locks,

@@ -104,6 +104,10 @@ const GROUPS: [(&str, &[Examples]); 6] = [
                 ("orch relate t-2 --priority high", "it comes first"),
             ],
             [
+                ("orch migrate --plan", "where each task would go on"),
+                ("orch migrate", "move all of them"),
+            ],
+            [
                 ("orch rename t-1 t-2", "give it another id"),
                 ("orch rename archive/t-1 t-1", "take it out of the archive"),
             ],

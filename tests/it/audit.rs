@@ -10,6 +10,7 @@ mod kinds;
 mod layout;
 pub mod loops;
 mod loosened;
+mod migrations;
 mod odd;
 mod random;
 mod readers;

@@ -179,6 +179,7 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
             let may = |_: &Transition| true;
             let plan = AdvancePlan {
                 may: &may,
+                lapses: true,
                 once: true,
                 own: false,
                 dry_run: false,

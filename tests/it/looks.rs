@@ -277,6 +277,7 @@ fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
     let before = workspace.reader().counted();
     let plan = orch_engine::apply::AdvancePlan {
         may: &|_| true,
+        lapses: true,
         once: false,
         own: false,
         dry_run: false,
@@ -397,6 +398,7 @@ fn what_stands_after_a_step_is_what_another_look_sees() {
     let writer = Writer::new(&workspace, &caller);
     let plan = orch_engine::apply::AdvancePlan {
         may: &|_| true,
+        lapses: true,
         once: false,
         own: false,
         dry_run: false,

@@ -87,6 +87,67 @@ impl Drop for Running {
     }
 }
 
+const DESK: &str = r#"# Desk
+```toml orch
+[artifact.verdict]
+path = "verdict.json"
+
+[phase.review]
+owner = "human"
+produces = ["verdict"]
+
+[phase.late]
+owner = "human"
+produces = ["verdict"]
+
+[phase.done]
+terminal = true
+
+[deadline.review]
+after = "2s"
+
+[[rule]]
+id = "accepted"
+from = ["review", "late"]
+when = "verdict.ready"
+to = "done"
+because = "there is a verdict"
+
+[[rule]]
+id = "escalate"
+from = "review"
+when = "lapsed.review"
+to = "late"
+because = "nobody reviewed in time"
+```
+"#;
+
+#[test]
+fn a_watch_wakes_when_a_deadline_has_passed_and_others_record_it_when_they_come() {
+    let world = World::ready();
+    world.write("system/workflows/desk.md", DESK);
+    world.commit("a desk");
+    world.orch(&["new", "u", "--workflow", "desk"]).succeeds();
+    // The clock of the world has gone on by more than two seconds.
+    let told = world.orch(&["suggest", "u"]);
+    told.says("which no step has recorded: orch next u");
+    world.orch(&["next", "u", "--to", "done"]).ends(1);
+    world
+        .orch(&["log", "u"])
+        .says("the deadline `review` passed in attempt 1");
+    world.orch(&["next", "u"]).succeeds();
+    assert_eq!(world.phase("u"), "late");
+    world.orch(&["status"]).succeeds();
+    let running = Running::start(&world);
+    let mut child = world.orch_spawn(&["new", "t", "--workflow", "desk"]);
+    assert!(child.wait().expect("it ends").success());
+    eventually("the watch records it", || world.phase("t") == "late");
+    let (code, lines) = running.stop();
+    assert_eq!(code, Some(0), "{lines:?}");
+    world.orch(&["audit"]).succeeds();
+    world.orch(&["check"]).succeeds();
+}
+
 #[test]
 fn a_written_artifact_leads_to_a_commit_and_ctrl_c_ends_it() {
     let world = World::ready();

@@ -227,6 +227,9 @@ impl Explanation {
             width,
         );
         out.push_str(&way_text(&suggestion.way, 4, paint, width));
+        for deadline in &suggestion.task.deadlines {
+            paragraph(&mut out, &deadline.words(&suggestion.task.id), 4, 4, width);
+        }
         paragraph(&mut out, &suggestion.duty.reason, 4, 0, width);
         for remark in &suggestion.remarks {
             paragraph(&mut out, &format!("remark: {remark}"), 4, 4, width);

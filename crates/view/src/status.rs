@@ -7,13 +7,14 @@ use super::layout::{
 use super::text::{headline, mood, problem};
 use super::way::way_text;
 use super::wire::{Finding, Suggestion};
-use super::{DutyView, Paint, Repository, Style, Subject, TaskRank, TaskView};
+use super::{DutyView, LeaseView, Paint, Repository, Style, Subject, TaskRank, TaskView};
 use orch_base::{Diagnostic, Severity, TaskId, Timestamp};
 use orch_core::decide::{Do, DutyKind, ExpectState, Runner, WayStop};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::iter;
 
 /// The status of every task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -625,10 +626,14 @@ impl TaskStatus {
             String::new()
         };
         let (_, (what, style)) = self.shown(form);
-        let what = match &self.task.held {
-            Some(held) => format!("{what}, {}", held.short()),
-            None => what.to_owned(),
-        };
+        let deadlines = self.task.deadlines.iter();
+        let deadlines = deadlines.filter_map(|deadline| deadline.short(form.now));
+        let held = self.task.held.iter().map(LeaseView::short);
+        let what: Vec<String> = iter::once(what.to_owned())
+            .chain(deadlines)
+            .chain(held)
+            .collect();
+        let what = what.join(", ");
         vec![
             id_cell(&self.task.id),
             plain(format!("{phase}{attempt}{substate}")),

@@ -1,7 +1,7 @@
 //! One task in JSON: its identity, its phase, and who must do what about it.
 
-use super::{LeaseView, RelationsView, Subject};
-use orch_base::{RepoPath, TaskId, WorkflowName};
+use super::{DeadlineView, LeaseView, RelationsView, Subject};
+use orch_base::{RepoPath, TaskId, Timestamp, WorkflowName};
 use orch_core::decide::{Direction, Do, Duty, DutyKind, Runner, duty, duty_of_unread};
 use orch_core::workflow::Owner;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,8 @@ pub struct TaskView {
     pub held: Option<LeaseView>,
     /// How it relates to others.
     pub relations: RelationsView,
+    /// The deadlines of the present attempt.
+    pub deadlines: Vec<DeadlineView>,
 }
 
 /// Who must do what about a task, and where that leads.
@@ -73,6 +75,7 @@ impl TaskView {
             attempt: decision.attempt,
             held: subject.held.clone(),
             relations: RelationsView::of(&decision.relations),
+            deadlines: DeadlineView::rows(&decision.deadlines),
         }
     }
 
@@ -89,7 +92,14 @@ impl TaskView {
             attempt: 0,
             held: None,
             relations: RelationsView::default(),
+            deadlines: Vec::new(),
         }
+    }
+
+    /// Tells the present time, for what depends on it.
+    pub fn tell_time(&mut self, now: Timestamp) {
+        let deadlines = self.deadlines.iter_mut();
+        deadlines.for_each(|deadline| deadline.now = Some(now));
     }
 
     /// The name of the current phase, for people.

@@ -246,6 +246,15 @@ fn block(out: &mut String, suggestion: &Suggestion, paint: Paint, width: usize) 
     if let Some(relations) = suggestion.task.relations.words() {
         paragraph(out, &relations, INDENT, INDENT, width);
     }
+    for deadline in &suggestion.task.deadlines {
+        paragraph(
+            out,
+            &deadline.words(&suggestion.task.id),
+            INDENT,
+            INDENT,
+            width,
+        );
+    }
     paragraph(out, &suggestion.duty.reason, INDENT, 0, width);
     for remark in &suggestion.remarks {
         paragraph(out, &format!("remark: {remark}"), INDENT, INDENT, width);

@@ -36,6 +36,7 @@ pub fn run(args: &ExplainArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     } else {
         for Explanation { suggestion, .. } in &mut explanations.explanations {
             suggestion.type_at(&ui.here());
+            suggestion.task.tell_time(context.caller.clock.now());
         }
         context.page(ui, &explanations.text(ui.paint, ui.width))?;
     }

@@ -9,7 +9,7 @@ use orch_serve::http::{self, RouteFace};
 use orch_serve::mcp;
 
 /// The commands that the HTTP API does not have, and why. A name stands for its subcommands, too.
-const NOT_IN_API: [(&str, &str); 21] = [
+const NOT_IN_API: [(&str, &str); 22] = [
     ("board", "`orch serve` is the live board"),
     (
         "ci",
@@ -61,6 +61,10 @@ const NOT_IN_API: [(&str, &str); 21] = [
     (
         "work",
         "it works until it is told to stop; a route starts the run of one task",
+    ),
+    (
+        "migrate",
+        "it follows a change of a document, which somebody has committed at a command line",
     ),
     (
         "workflow",

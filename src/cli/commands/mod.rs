@@ -32,6 +32,7 @@ pub mod man;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod merge_driver;
+pub mod migrate;
 pub mod new;
 pub mod next;
 pub mod pause;
@@ -125,6 +126,7 @@ pub(super) fn run(
         Some(Command::Rollback(args)) => rollback::run(&args, context, ui),
         Some(Command::Reopen(args)) => reopen::run(&args, context, ui),
         Some(Command::Undo(args)) => undo::run(&args, context, ui),
+        Some(Command::Migrate(args)) => migrate::run(&args, context, ui),
         Some(Command::Relate(args)) => relate::run(&args, context, ui),
         Some(Command::Graph(args)) => graph::run(&args, context, ui),
         Some(Command::Rename(args)) => rename::run(&args, context, ui),

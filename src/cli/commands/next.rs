@@ -3,7 +3,7 @@
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
 use super::report;
 use orch_base::{Code, Diagnostic, Hint, PhaseId, nearest};
-use orch_core::decide::{ActorKind, Decision, Transition, Verdict, WHY};
+use orch_core::decide::{ActorKind, Decision, Kind, Transition, Verdict, WHY};
 use orch_engine::apply::{AdvancePlan, Applied, Order, TaskOutcome};
 use orch_engine::gather;
 use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
@@ -13,6 +13,8 @@ use orch_engine::survey::{LookDepth, Sight, TaskRef, Workspace};
 /// Commits the transition with its evidence. With `--to`, succeeds only if the rules lead to that phase now,
 /// and otherwise prints why not. With `--override`, moves the task to any phase that the rules can reach;
 /// skipped outputs are waived, and the reason is recorded.
+///
+/// Records before it which deadlines of the task have passed.
 ///
 /// Takes one transition, and says if another one is due then; --settle takes all of them. Without TASK, the one
 /// open task with a due transition counts if there is no other way to tell.
@@ -106,7 +108,8 @@ fn meant(workspace: &Workspace, context: &Context) -> Result<TaskRef, Failure> {
             for (task, sight) in tasks.into_iter().zip(looked) {
                 let is_due = sight.is_ok_and(|sight| {
                     let transition = sight.decision.transition();
-                    !sight.untracked && transition.is_some_and(|due| !due.by_human)
+                    let has_lapsed = !sight.lapses(context.caller.clock.now()).is_empty();
+                    !sight.untracked && (has_lapsed || transition.is_some_and(|due| !due.by_human))
                 });
                 if is_due && !task.id.is_archived() {
                     due.push(task);
@@ -151,6 +154,7 @@ fn several(
     let may = |transition: &Transition| !transition.by_human;
     let plan = AdvancePlan {
         may: &may,
+        lapses: true,
         once: !args.settle,
         own: false,
         dry_run: args.dry_run,
@@ -249,6 +253,7 @@ fn decided(
     };
     let plan = AdvancePlan {
         may: &may,
+        lapses: true,
         once: !args.settle,
         own: false,
         dry_run: args.dry_run,
@@ -263,6 +268,11 @@ fn decided(
     match outcome {
         Some(TaskOutcome::Applied(applied)) => {
             report::applied(workspace, context, ui, &applied, args.dry_run)?;
+            let mut kinds = applied.steps.iter().map(|step| step.transition.kind);
+            // That a deadline has passed is not the move that was asked for.
+            if wanted.is_some() && kinds.all(|kind| kind == Kind::Lapse) {
+                return refused(&applied.sight.decision, wanted, context, ui);
+            }
             Ok(ExitCode::Fine)
         }
         Some(TaskOutcome::Nothing(sight)) => {

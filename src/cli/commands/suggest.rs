@@ -131,6 +131,7 @@ fn print(answer: &Answer, args: &SuggestArgs, context: &Context, ui: &Ui) -> Res
     if !context.global.json {
         for suggestion in &mut shown.suggestions {
             suggestion.type_at(&ui.here());
+            suggestion.task.tell_time(context.caller.clock.now());
         }
     }
     match (args.brief, context.global.json) {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Starts by evaluating all tasks; if there are more than 100, only those that have changed since an earlier watch.
 /// Then evaluates each task as soon as its files have been quiet for a moment. Writes `suggestion.json` in each task
 /// and commits each transition with its evidence. If a transition cannot be committed now, the watch says why and
-/// tries again. Ctrl-C ends it.
+/// tries again. Records when a deadline of a workflow has passed. Ctrl-C ends it.
 ///
 /// Starts the programs of [[notify]] in orch.toml when a person is needed or a task is finished.
 ///

@@ -4,8 +4,7 @@
 use super::records::{LOG, parsed, state, tell};
 use super::{last, standings, uncommit};
 use crate::core::verified::GREEN;
-use crate::core::world::shipped;
-use crate::harness::{World, started};
+use crate::harness::World;
 use crate::setting::slice;
 use orch_base::{
     Digest, ObjectFormat, PhaseId, RepoPath, TaskId, TaskPlace, Timestamp, VerificationName,
@@ -21,12 +20,40 @@ use orch_core::verification::{
     BaseTests, FoundBy, TestedCode, Verification, VerificationResult, VerifiedBase, VerifiedCode,
     VerifiedOutcome, VerifiedResult, statement,
 };
-use orch_core::workflow::{System, Workflow};
+use orch_core::workflow::{Document, System, Workflow, compile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-static LIFECYCLE: LazyLock<Workflow> = LazyLock::new(|| shipped("global-state-machine"));
+const DOCUMENT: &str = "system/workflows/global-state-machine.md";
+
+/// The lifecycle that ships, with deadlines.
+static TIMED: LazyLock<String> = LazyLock::new(|| {
+    let system = System::shipped();
+    let text = system.workflow("global-state-machine").expect("it ships");
+    let deadlines = ["planning", "plan_review", "codegen"]
+        .map(|phase| format!("[deadline.{phase}]\nafter = \"6h\"\n"));
+    format!("{text}\n```toml orch\n{}```\n", deadlines.concat())
+});
+
+static LIFECYCLE: LazyLock<Workflow> = LazyLock::new(|| {
+    let document = Document::new("global-state-machine", DOCUMENT, TIMED.as_str());
+    let (workflow, problems) = compile(&document, &System::shipped());
+    workflow.unwrap_or_else(|| panic!("{problems:#?}"))
+});
+
+/// When they have passed, in seconds.
+const LATE: i64 = 6 * 3600;
+
+/// A task in the review of its plan.
+fn in_review() -> World {
+    let world = World::ready();
+    world.write(DOCUMENT, TIMED.as_str());
+    world.commit("deadlines");
+    world.orch(&["new", "t"]).succeeds();
+    world.walk_to("t", "plan_review");
+    world
+}
 
 const RESULT: &str = "tasks/t/eval/verify/tests.json";
 
@@ -75,6 +102,7 @@ impl Said {
             detail: self.detail.clone(),
             at: self.at(before),
             to: self.to.as_ref(),
+            former: None,
             why: None,
         };
         detailed(&LIFECYCLE, before, &task, step)
@@ -179,7 +207,7 @@ fn verify(world: &World, outcome: VerifiedOutcome, result: &Value) -> Detail {
 /// file has to say the same.
 #[test]
 fn a_verification_is_held_against_its_parent_commit_and_its_result() {
-    let world = started("plan_review");
+    let world = in_review();
     let text = format!(
         "{}\n[verify.tests]\ncommand = [\"false\"]\npaths = [\"src/**\"]\n",
         world.read("orch.toml")
@@ -374,7 +402,7 @@ fn lapse(world: &World, after: i64) -> Said {
     let at = Timestamp::from_seconds(entered.seconds() + after);
     let attempt = before.attempt(&here).max(1);
     let said = Detail::Lapse(Lapse {
-        deadline: "review".to_owned(),
+        deadline: here.to_string(),
         attempt,
         entered,
         at,
@@ -385,13 +413,26 @@ fn lapse(world: &World, after: i64) -> Said {
     }
 }
 
+/// The same of a deadline with another name.
+fn other_deadline(world: &World, name: &str) -> Said {
+    let said = lapse(world, LATE);
+    let Detail::Lapse(honest) = said.detail else {
+        unreachable!()
+    };
+    let deadline = name.to_owned();
+    Said {
+        later: LATE,
+        ..Detail::Lapse(Lapse { deadline, ..honest }).into()
+    }
+}
+
 fn migrate(from: WorkflowRef, to: &str) -> Said {
     let own = WorkflowRef {
         name: LIFECYCLE.name.clone(),
         digest: LIFECYCLE.digest,
     };
     let said = Detail::Migrate(Migration {
-        map: Digest::of_blob(b"map"),
+        map: LIFECYCLE.map(),
         from,
         to: own,
     });
@@ -408,17 +449,13 @@ fn workflow_of(world: &World) -> WorkflowRef {
 /// A task in the review of its plan that follows an earlier text of the workflow.
 fn at_an_earlier_version() -> World {
     let world = World::ready();
-    let document = "system/workflows/global-state-machine.md";
-    let now = System::shipped()
-        .workflow("global-state-machine")
-        .expect("it ships")
-        .to_owned();
-    world.write(document, format!("{now}\nMore words.\n"));
+    let now = TIMED.as_str();
+    world.write(DOCUMENT, format!("{now}\nMore words.\n"));
     world.commit("another text");
     world.orch(&["new", "t"]).succeeds();
     world.walk_to("t", "plan_review");
-    world.write(document, now);
-    world.commit("the text that ships");
+    world.write(DOCUMENT, now);
+    world.commit("fewer words");
     world
 }
 
@@ -491,13 +528,13 @@ fn each_kind_has_its_verdict_and_the_task_goes_on() {
         ),
         (
             "lapse",
-            |world| say(world, lapse(world, 3600)),
+            |world| say(world, lapse(world, LATE)),
             "claimed",
-            "review of attempt 1",
+            "the deadline `plan_review` passed in attempt 1",
         ),
     ];
     for (what, say, standing, words) in kinds {
-        let world = started("plan_review");
+        let world = in_review();
         world.orch(&["new", "u"]).succeeds();
         say(&world);
         let change = last(&world, standing);
@@ -517,7 +554,7 @@ fn each_kind_has_its_verdict_and_the_task_goes_on() {
 
 #[test]
 fn a_verification_without_its_result_cannot_be_verified() {
-    let world = started("plan_review");
+    let world = in_review();
     let detail = verify(&world, VerifiedOutcome::Passed, &result("PASSED"));
     world.remove(RESULT);
     say(&world, detail);
@@ -552,40 +589,21 @@ fn a_verification_without_its_result_cannot_be_verified() {
 }
 
 #[test]
-fn a_migration_needs_a_map_and_leads_back_at_most() {
-    for to in ["plan_review", "planning"] {
-        let world = at_an_earlier_version();
-        say(&world, migrate(workflow_of(&world), to));
-        let change = last(&world, "unverifiable");
-        assert!(
-            change["why"].as_str().expect("why").contains("no map"),
-            "{change:#}"
-        );
-        assert_eq!(world.phase("t"), to);
-        world.orch(&["log", "t"]).says("from global-state-machine@");
-        for command in [
-            &["status"][..],
-            &["suggest", "t"],
-            &["check"],
-            &["check", "--range", "HEAD~1..HEAD"],
-        ] {
-            world.orch(command).succeeds();
-        }
-        world.orch(&["audit"]).succeeds();
-        world.orch(&["audit", "--strict"]).ends(1);
-        if to == "planning" {
-            world.plan("t", 2);
-            world.orch(&["next", "t"]).succeeds();
-            last(&world, "proven");
-        }
-        goes_on(&world);
-    }
+fn a_migration_is_derived_from_the_map_of_the_document() {
+    let world = at_an_earlier_version();
+    // Prose makes no other machine, and whoever says so all the same is right.
+    world.orch(&["migrate"]).ends(3);
+    say(&world, migrate(workflow_of(&world), "plan_review"));
+    last(&world, "proven");
+    world.orch(&["log", "t"]).says("from global-state-machine@");
+    world.orch(&["audit", "--strict"]).succeeds();
+    goes_on(&world);
 }
 
 #[test]
 fn every_forgery_of_a_kind_is_told() {
     type Forge = fn(&World);
-    let forgeries: [(&str, Forge, &str); 15] = [
+    let forgeries: [(&str, Forge, &str); 19] = [
         (
             "waits for itself",
             |world| forge(world, relate(&["t"])),
@@ -659,7 +677,7 @@ fn every_forgery_of_a_kind_is_told() {
         (
             "a deadline of another attempt",
             |world| {
-                let said = lapse(world, 60);
+                let said = lapse(world, LATE);
                 let Detail::Lapse(honest) = said.detail else {
                     unreachable!()
                 };
@@ -688,16 +706,34 @@ fn every_forgery_of_a_kind_is_told() {
                     world,
                     Said {
                         later: 60,
-                        ..lapse(world, 3600)
+                        ..lapse(world, LATE)
                     },
                 )
             },
             "its times contradict each other",
         ),
         (
+            "a deadline that passed too soon",
+            |world| {
+                let said = lapse(world, LATE - 1);
+                forge(world, said);
+            },
+            "passes 6h after `plan_review` was entered",
+        ),
+        (
+            "a deadline that nobody has set",
+            |world| forge(world, other_deadline(world, "review")),
+            "has no deadline `review`",
+        ),
+        (
+            "a deadline of another phase",
+            |world| forge(world, other_deadline(world, "codegen")),
+            "is a deadline of `codegen`",
+        ),
+        (
             "another time of entry",
             |world| {
-                let said = lapse(world, 3600);
+                let said = lapse(world, LATE);
                 let Detail::Lapse(honest) = said.detail else {
                     unreachable!()
                 };
@@ -705,7 +741,7 @@ fn every_forgery_of_a_kind_is_told() {
                 forge(
                     world,
                     Said {
-                        later: 3600,
+                        later: LATE,
                         ..Detail::Lapse(Lapse { entered, ..honest }).into()
                     },
                 );
@@ -715,7 +751,7 @@ fn every_forgery_of_a_kind_is_told() {
         (
             "a deadline that passes twice",
             |world| {
-                let said = lapse(world, 60);
+                let said = lapse(world, LATE);
                 let again = Said {
                     later: 60,
                     ..Said::from(said.detail.clone())
@@ -726,9 +762,28 @@ fn every_forgery_of_a_kind_is_told() {
             "has passed already",
         ),
         (
-            "a migration that leads forward",
+            "a migration that leads elsewhere",
             |world| forge(world, migrate(workflow_of(world), "codegen")),
-            "leads forward",
+            "the map leads from `plan_review` to `plan_review`",
+        ),
+        (
+            "a migration by another map",
+            |world| {
+                let Said { detail, to, .. } = migrate(workflow_of(world), "plan_review");
+                let Detail::Migrate(honest) = detail else {
+                    unreachable!()
+                };
+                let map = Digest::of_blob(b"map");
+                let detail = Detail::Migrate(Migration { map, ..honest });
+                forge(
+                    world,
+                    Said {
+                        to,
+                        ..detail.into()
+                    },
+                );
+            },
+            "it names another map",
         ),
         (
             "a migration from elsewhere",
@@ -743,7 +798,7 @@ fn every_forgery_of_a_kind_is_told() {
         ),
     ];
     for (what, make, why) in slice(forgeries, 2) {
-        let world = started("plan_review");
+        let world = in_review();
         make(&world);
         let change = last(&world, "forged");
         assert!(
@@ -763,11 +818,11 @@ fn every_forgery_of_a_kind_is_told() {
 /// A state keeps few entries of its history, and the one that entered its phase.
 #[test]
 fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
-    let world = started("plan_review");
+    let world = in_review();
     let Said {
         detail: Detail::Lapse(honest),
         ..
-    } = lapse(&world, 60)
+    } = lapse(&world, LATE)
     else {
         unreachable!()
     };
@@ -775,11 +830,15 @@ fn the_time_at_which_a_phase_was_entered_is_that_of_the_log() {
         say(&world, take(generation, "w"));
     }
     let fork = world.git(&["rev-parse", "HEAD"]);
-    say(&world, Detail::Lapse(honest.clone()));
+    let late = |lapse: Lapse| Said {
+        later: LATE,
+        ..Detail::Lapse(lapse).into()
+    };
+    say(&world, late(honest.clone()));
     last(&world, "claimed");
     world.git(&["reset", "-q", "--hard", fork.trim()]);
     let entered = Timestamp::from_seconds(honest.entered.seconds() - 3600);
-    forge(&world, Detail::Lapse(Lapse { entered, ..honest }));
+    forge(&world, late(Lapse { entered, ..honest }));
     let change = last(&world, "forged");
     assert!(
         change["why"]
@@ -796,7 +855,7 @@ fn a_step_is_held_to_the_take_over_that_it_names() {
         generation: Some(generation),
         ..relate(&["u"]).into()
     };
-    let world = started("plan_review");
+    let world = in_review();
     world.orch(&["new", "u"]).succeeds();
     say(
         &world,
@@ -841,7 +900,7 @@ fn a_step_is_held_to_the_take_over_that_it_names() {
         world.git(&["reset", "-q", "--hard", taken.trim()]);
     }
     goes_on(&world);
-    let world = started("plan_review");
+    let world = in_review();
     say(&world, of(1));
     let change = last(&world, "forged");
     assert!(
@@ -855,7 +914,7 @@ fn a_step_is_held_to_the_take_over_that_it_names() {
 
 #[test]
 fn other_tasks_that_a_step_names_stood_so() {
-    let world = started("plan_review");
+    let world = in_review();
     world.orch(&["new", "u"]).succeeds();
     let heads = || -> Digest {
         let state = world.json("tasks/u/state.json");
@@ -934,12 +993,12 @@ fn other_tasks_that_a_step_names_stood_so() {
 
 /// All kinds between steps of the rules, on a branch.
 fn on_a_branch() -> World {
-    let world = started("plan_review");
+    let world = in_review();
     world.orch(&["new", "u"]).succeeds();
     world.git(&["switch", "-q", "-c", "work"]);
     say(&world, relate(&["u"]));
     say(&world, take(1, "w1"));
-    say(&world, lapse(&world, 3600));
+    say(&world, lapse(&world, LATE));
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
     say(
@@ -992,7 +1051,7 @@ fn they_survive_a_squash_a_rebase_and_an_import() {
 
 #[test]
 fn both_sides_of_a_merge_keep_what_they_said() {
-    let world = started("plan_review");
+    let world = in_review();
     for other in ["u", "v"] {
         world.orch(&["new", other]).succeeds();
     }
@@ -1008,8 +1067,9 @@ fn both_sides_of_a_merge_keep_what_they_said() {
         &world,
         verify(&world, VerifiedOutcome::Passed, &result("PASSED")),
     );
+    say(&world, lapse(&world, LATE));
     world.git(&["switch", "-q", "main"]);
-    say(&world, lapse(&world, 3600));
+    say(&world, lapse(&world, LATE));
     say(&world, take(1, "w2"));
     world.git_ended(&["merge", "-q", "-m", "merged", "other"]);
     world.orch(&["resolve"]);
@@ -1047,7 +1107,7 @@ fn both_sides_of_a_merge_keep_what_they_said() {
 
 #[test]
 fn what_is_no_work_stays_when_an_order_is_taken_back() {
-    let world = started("plan_review");
+    let world = in_review();
     world
         .orch(&["next", "t", "--override", "It is urgent."])
         .succeeds();
@@ -1099,7 +1159,7 @@ fn what_is_no_work_stays_when_an_order_is_taken_back() {
             "codegen",
         ])
         .succeeds();
-    say(&world, lapse(&world, 60));
+    say(&world, lapse(&world, LATE));
     world
         .orch(&["undo", "t", "--reason", "It is not."])
         .succeeds();
@@ -1109,14 +1169,14 @@ fn what_is_no_work_stays_when_an_order_is_taken_back() {
     world
         .orch(&["confirm", "t", "plan", "--reason", "It is right."])
         .succeeds();
-    say(&world, lapse(&world, 3600));
+    say(&world, lapse(&world, LATE));
     last(&world, "claimed");
     world
         .orch(&["undo", "t", "--reason", "It is not."])
         .succeeds();
     assert_eq!((world.phase("t").as_str(), lapsed(&world)), ("planning", 1));
     last(&world, "overridden");
-    forge(&world, lapse(&world, 3600));
+    forge(&world, lapse(&world, LATE));
     let change = last(&world, "forged");
     assert!(
         change["why"]

@@ -171,7 +171,7 @@ fn a_task_stands_again_as_before_the_order_and_its_log_keeps_both() {
         assert_eq!((entry.kind, after.rev), (Kind::Undo, moved.rev + 1));
         assert_eq!(after.heads, moved.heads, "it follows the current state");
         let replayed = |entry: &HistoryEntry, taken: Result<TakenBack, String>, after: &State| {
-            replay_record(&world.workflow, &moved, entry, taken, after)
+            replay_record(&world.workflow, &moved, entry, (taken, None), after)
                 .map(|followed| followed.by_human)
         };
         assert_eq!(
@@ -259,7 +259,7 @@ fn a_rename_keeps_everything_but_the_id_and_its_record_names_the_former_one() {
                 &world.workflow,
                 &before,
                 entry,
-                Err("no order".to_owned()),
+                (Err("no order".to_owned()), None),
                 after,
             )
             .map(|followed| followed.by_human)

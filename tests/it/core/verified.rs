@@ -311,6 +311,7 @@ impl Verified {
             detail: Detail::Verify(verification),
             at: stamp.at,
             to: None,
+            former: None,
             why: None,
         };
         let task = TaskId::new("t-1").expect("an id");

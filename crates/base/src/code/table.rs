@@ -516,6 +516,10 @@ codes! {
         "A path of `orch serve` does not support this method.",
         "The `Allow` header of the answer lists the methods that it supports.",
         "See the paths and methods in `/api/v1/openapi.json`.";
+    MigrationRefused = "migration-refused", No,
+        "A task cannot move to the present version of its workflow.",
+        "The map under `[migrate]` in the document would lead it forward.",
+        "Let the map name a phase that does not come later than the one that was removed. `orch migrate --plan` shows all tasks.";
     NestedRepository = "nested-repository", Usage,
         "A directory of a task belongs to another repository.",
         "It is a submodule, or someone created or cloned a repository inside it.",

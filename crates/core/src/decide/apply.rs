@@ -163,7 +163,7 @@ pub fn apply(
     }
     bound(&workflow.state, &mut next.extra);
     if let Some(detail) = transition.detail.as_deref() {
-        record_detail(detail, transition, seq, &mut next);
+        record_detail(workflow, detail, transition, seq, &mut next);
     }
     // What branches are joined to rests on no file either.
     let sees_files = looks_at_files && transition.kind != Kind::Merge;
@@ -257,7 +257,13 @@ fn taken_back(workflow: &Workflow, state: &State, before: &State) -> State {
 }
 
 /// Records what a step of some kinds says beside its move.
-fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut State) {
+fn record_detail(
+    workflow: &Workflow,
+    detail: &Detail,
+    transition: &Transition,
+    seq: u64,
+    next: &mut State,
+) {
     match detail {
         Detail::Verify(run) => {
             let code = run.code;
@@ -308,8 +314,42 @@ fn record_detail(detail: &Detail, transition: &Transition, seq: u64, next: &mut 
                 .lapsed
                 .insert(lapse.deadline.clone(), lapsed);
         }
-        Detail::Migrate(_) => {}
+        Detail::Migrate(_) => {
+            if let Some(from) = &transition.from {
+                go_on(workflow, from, &transition.to, next);
+            }
+        }
     }
+}
+
+/// Moves the record of a phase that the workflow has no more to that in which the task goes on: what was used up stays used
+/// up, and what was left and approved there and later counts no more. A phase that the workflow has keeps its record.
+fn go_on(workflow: &Workflow, from: &PhaseId, to: &PhaseId, next: &mut State) {
+    if workflow.phase_named(from.as_str()).is_some() {
+        return;
+    }
+    let start = workflow.position(to);
+    let later = workflow.phases.iter().skip(start.unwrap_or_default());
+    for phase in later {
+        let Some(actor) = next.actors.get_mut(phase.id.as_str()) else {
+            continue;
+        };
+        actor.left_with.clear();
+        actor.left_files.clear();
+        actor.judged.clear();
+        actor.entered_with.clear();
+        actor.approvals.clear();
+        actor.lapsed.clear();
+        actor.status = ActorStatus::SentBack;
+    }
+    let former = next.actors.remove(from.as_str());
+    let target = actor(next, to);
+    let attempt = target.attempt.saturating_add(1);
+    if let Some(former) = former {
+        target.take_over(former);
+    }
+    target.attempt = attempt;
+    target.status = ActorStatus::Active;
 }
 
 fn entry(transition: &Transition, seq: u64, stamp: &Stamp, files: NotedFiles) -> HistoryEntry {

@@ -245,6 +245,7 @@ impl<'a> ApprovalWalk<'a> {
                 detail: Detail::Verify(fresh.after(&self.state)),
                 at: self.ran_by.at,
                 to: None,
+                former: None,
                 why: None,
             };
             let transition = detailed(self.workflow, &self.state, &self.facts.task, step)

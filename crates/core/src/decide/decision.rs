@@ -2,7 +2,7 @@
 
 use super::{
     CodeBase, Detail, Direction, DueVerification, ExecutorTrace, FileWriter, Ground, LostTests,
-    RecordVersion, Relations, RestsOn, SendBack, State, WayStop, direction,
+    RecordVersion, Relations, RestsOn, RunningDeadline, SendBack, State, WayStop, direction,
 };
 use crate::workflow::{Format, Owner, Workflow, is_tree_name};
 use orch_base::{
@@ -55,6 +55,8 @@ pub struct Decision {
     pub blocked_by: Vec<TaskId>,
     /// What has to be written, corrected or rewritten next.
     pub expects: Vec<Expectation>,
+    /// The deadlines of the present attempt at the phase.
+    pub deadlines: Vec<RunningDeadline>,
     /// The verifications that have to run before a rule leads on.
     pub verifications: Vec<DueVerification>,
     /// Every transition that the rules know from here.

@@ -75,7 +75,10 @@ impl Detail {
             Self::Approve(said) => format!("{} by {}", said.ruling.as_str(), said.person),
             Self::Relate(relations) => relations.words(),
             Self::Take(holder) => format!("{}, generation {}", holder.owner, holder.generation),
-            Self::Lapse(lapse) => format!("{} of attempt {}", lapse.deadline, lapse.attempt),
+            Self::Lapse(lapse) => {
+                let (name, attempt) = (&lapse.deadline, lapse.attempt);
+                format!("the deadline `{name}` passed in attempt {attempt}")
+            }
             Self::Migrate(moved) => format!("from {} to {}", moved.from, moved.to),
         }
     }

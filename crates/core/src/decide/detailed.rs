@@ -2,7 +2,7 @@
 //! passed, and to which workflow it moved. Each says so in a [`Detail`].
 
 use super::order::{current, why_after, with_why};
-use super::{Detail, Evidence, HistoryEntry, Kind, Lapse, Standing, State, Transition};
+use super::{Detail, Evidence, HistoryEntry, Kind, Lapse, Migration, Standing, State, Transition};
 use crate::verification::Verification;
 use crate::workflow::Workflow;
 use orch_base::{ArtifactName, PhaseId, TaskId, Timestamp};
@@ -15,6 +15,8 @@ pub struct DetailStep<'a> {
     pub at: Timestamp,
     /// The phase to which a migration leads; any other step stays in its phase.
     pub to: Option<&'a PhaseId>,
+    /// The version of the workflow that a migration leaves, as far as it is known.
+    pub former: Option<&'a Workflow>,
     /// The reason of whoever orders it.
     pub why: Option<&'a str>,
 }
@@ -43,7 +45,16 @@ pub fn detailed(
             Err(error) => return Err(error.to_string()),
         },
     };
-    refuse(workflow, state, task, &detail, step.at, &from, step.to)?;
+    let former = step.former;
+    refuse(
+        workflow,
+        state,
+        task,
+        &detail,
+        step.at,
+        (&from, step.to),
+        former,
+    )?;
     let reason = with_why(detail.words(), step.why).map_err(|error| error.to_string())?;
     let to = step
         .to
@@ -74,8 +85,8 @@ fn refuse(
     task: &TaskId,
     detail: &Detail,
     at: Timestamp,
-    from: &PhaseId,
-    to: Option<&PhaseId>,
+    (from, to): (&PhaseId, Option<&PhaseId>),
+    former: Option<&Workflow>,
 ) -> Result<(), String> {
     match detail {
         Detail::Relate(relations) => relations.fault(task).map_or(Ok(()), Err),
@@ -90,40 +101,78 @@ fn refuse(
                 holder.generation
             ))
         }
-        Detail::Lapse(lapse) => refuse_lapse(state, from, lapse, at),
-        Detail::Migrate(moved) => {
-            if state.workflow.as_ref() != Some(&moved.from) {
-                return Err(format!("the task did not follow {}", moved.from));
-            }
-            if moved.to.name != workflow.name || moved.to.digest != workflow.digest {
-                return Err(format!("it names another workflow than {}", moved.to));
-            }
-            let to = to.unwrap_or(from);
-            let Some(target) = workflow.position(to) else {
-                return Err(format!("workflow `{}` has no phase `{to}`", workflow.name));
-            };
-            let before = workflow
-                .phase_named(from.as_str())
-                .and_then(|phase| workflow.position(&phase.id));
-            match before {
-                Some(before) if target > before => {
-                    Err(format!("it leads forward, from `{from}` to `{to}`"))
-                }
-                _ => Ok(()),
-            }
-        }
+        Detail::Lapse(lapse) => refuse_lapse(workflow, state, lapse, at),
+        Detail::Migrate(moved) => refuse_migration(workflow, state, moved, (from, to), former),
         Detail::Verify(_) => Ok(()),
         Detail::Approve(_) => Err("it rests on files".to_owned()),
     }
 }
 
+/// Why a task cannot have moved so to this version of its workflow, in words.
+fn refuse_migration(
+    workflow: &Workflow,
+    state: &State,
+    moved: &Migration,
+    (from, to): (&PhaseId, Option<&PhaseId>),
+    former: Option<&Workflow>,
+) -> Result<(), String> {
+    if state.workflow.as_ref() != Some(&moved.from) {
+        return Err(format!("the task did not follow {}", moved.from));
+    }
+    if moved.to.name != workflow.name || moved.to.digest != workflow.digest {
+        return Err(format!("it names another workflow than {}", moved.to));
+    }
+    if moved.map != workflow.map() {
+        return Err(format!(
+            "it names another map than that of workflow `{}`",
+            workflow.name
+        ));
+    }
+    let to = to.unwrap_or(from);
+    let Some(target) = workflow.goes_on_in(from.as_str()) else {
+        return Err(format!(
+            "workflow `{}` has no phase `{from}`, and its map does not say where its tasks go on",
+            workflow.name
+        ));
+    };
+    if target != to {
+        return Err(format!(
+            "the map leads from `{from}` to `{target}`, and not to `{to}`"
+        ));
+    }
+    if workflow.phase_named(from.as_str()).is_some() {
+        return Ok(());
+    }
+    let forward = former.and_then(|former| workflow.leads_forward(former, from, to));
+    forward.map_or(Ok(()), |why| {
+        Err(format!("it leads forward, from `{from}` to `{to}`: {why}"))
+    })
+}
+
 /// Why a deadline cannot have passed so, in words.
 fn refuse_lapse(
+    workflow: &Workflow,
     state: &State,
-    phase: &PhaseId,
     lapse: &Lapse,
     at: Timestamp,
 ) -> Result<(), String> {
+    let phase = match current(workflow, state) {
+        Ok(phase) => &phase.id,
+        Err(error) => return Err(error.to_string()),
+    };
+    let name = &lapse.deadline;
+    let Some(deadline) = workflow.deadline(name) else {
+        return Err(format!(
+            "workflow `{}` has no deadline `{name}`",
+            workflow.name
+        ));
+    };
+    if deadline.phase != *phase {
+        let other = &deadline.phase;
+        return Err(format!(
+            "`{name}` is a deadline of `{other}`, and the task was in `{phase}`"
+        ));
+    }
     let attempt = state.attempt(phase).max(1);
     if lapse.attempt != attempt {
         return Err(format!(
@@ -138,14 +187,16 @@ fn refuse_lapse(
     if lapse.at < lapse.entered || at < lapse.at {
         return Err("its times contradict each other".to_owned());
     }
-    let known = state
-        .actor(phase)
-        .and_then(|actor| actor.lapsed.get(&lapse.deadline));
-    match known.filter(|known| known.attempt == attempt) {
-        Some(_) => Err(format!(
-            "`{}` has passed already in attempt {attempt}",
-            lapse.deadline
-        )),
+    let ends = deadline.ends(lapse.entered);
+    if lapse.at < ends {
+        let after = deadline.after;
+        return Err(format!(
+            "`{name}` passes {after} after `{phase}` was entered: at {ends}, and not at {}",
+            lapse.at
+        ));
+    }
+    match state.lapse_of(deadline) {
+        Some(_) => Err(format!("`{name}` has passed already in attempt {attempt}")),
         None => Ok(()),
     }
 }
@@ -165,15 +216,19 @@ fn result_of(run: &Verification) -> Result<Evidence, String> {
 }
 
 /// Whose word a step rests on that follows from the record alone, and why it is in doubt, if it is.
-pub(super) fn standing_of(kind: Kind, by_human: bool) -> (Standing, Option<&'static str>) {
+pub(super) fn standing_of(
+    kind: Kind,
+    by_human: bool,
+    lacks_former: bool,
+) -> (Standing, Option<&'static str>) {
     match kind {
         Kind::Undo => (Standing::Overridden, None),
         _ if by_human => (Standing::Overridden, None),
         // Nothing in git says that a program ran, that a lease was had, or which time it was.
         Kind::Verify | Kind::Take | Kind::Lapse => (Standing::Claimed, None),
-        Kind::Migrate => (
+        Kind::Migrate if lacks_former => (
             Standing::Unverifiable,
-            Some("the document has no map that says how tasks move to it"),
+            Some("the version of the workflow that it leaves is not in this history"),
         ),
         _ => (Standing::Proven, None),
     }

@@ -1,6 +1,7 @@
 //! Evaluates a task: state, needs and rules, in that order.
 
 use super::apply::initial_state;
+use super::deadline::deadlines;
 use super::decision::UNSHALLOW;
 use super::derive::SeenArtifact;
 use super::evaluation::{Evaluation, SeenTask, choice};
@@ -178,9 +179,15 @@ fn current_phase<'w>(
             let message = format!("workflow `{}` has no phase `{name}`", workflow.name);
             let meant = meant.unwrap_or_default();
             let known = known.join(", ");
-            let hint = format!(
-                "{meant}the phases are {known}; or add `{name}` to the `aliases` of one of them"
-            );
+            let hint = if workflow.goes_on_in(name).is_some() {
+                Hint::from("see where the map of the document leads: ")
+            } else {
+                Hint::from(format!(
+                    "{meant}the phases are {known}; or add `{name}` to the `aliases` of one of them, or to `phases` under \
+                     `[migrate]`, and see where that leads: "
+                ))
+            };
+            let hint = hint.command(&["orch", "migrate", "--plan"]);
             diagnostics.push(Diagnostic::error(Code::UnknownPhase, message).hint(hint));
             None
         }
@@ -337,6 +344,7 @@ fn broken(
         relations: Relations::default(),
         blocked_by: Vec::new(),
         expects: Vec::new(),
+        deadlines: Vec::new(),
         verifications: Vec::new(),
         moves: Vec::new(),
         options,
@@ -451,6 +459,7 @@ impl Evaluation<'_> {
             relations: self.state.relations.clone(),
             blocked_by: Vec::new(),
             expects: Vec::new(),
+            deadlines: deadlines(self.workflow, self.state),
             verifications: Vec::new(),
             moves: Vec::new(),
             options: Vec::new(),

@@ -12,6 +12,7 @@ mod approving;
 mod circumstances;
 mod code_facts;
 mod data;
+mod deadline;
 mod decision;
 mod derive;
 mod detail;
@@ -29,6 +30,7 @@ mod independence;
 mod inputs;
 mod lost;
 mod merge;
+mod migration;
 mod nearest_rule;
 mod not_enabled;
 mod notice;
@@ -78,6 +80,7 @@ pub use code_facts::{
     ChangeCommit, CodeBase, CodeFacts, CodeHistory, CodeSince, MovedFile, UnknownCode,
 };
 pub use data::{DEEPEST, PatchOp, at, merge_patch, nests_deeper, patch};
+pub use deadline::{RunningDeadline, deadlines, lapses};
 pub use decision::{
     BrokenNeed, Change, Choice, Decision, Derived, DerivedFile, Evidence, ExpectState, Expectation,
     GuardPart, Kind, Mode, Move, NamedVersion, PHASE, Question, QuestionField, Transition, Tried,
@@ -100,6 +103,7 @@ pub use import::{ImportFault, Original, adopt, import, import_of, is_original, r
 pub use inputs::{Inputs, Require, RequireVerified};
 pub use lost::{LostTests, confirm_lost, lost_tests};
 pub use merge::{Conflict, choose, join, merging, rename_side};
+pub use migration::counts_no_more;
 pub use nearest_rule::nearest_rule;
 pub use notice::{NoticeKind, run_notices, task_notice};
 pub use objection::Objection;

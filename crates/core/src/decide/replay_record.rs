@@ -23,12 +23,12 @@ pub struct FollowedRecord {
 }
 
 /// Replays the step `entry`, which leads from `before` to `after`. `taken` is the order that an undo takes back, or the
-/// reason why none can be. Returns an error if the record does not follow.
+/// reason why none can be; `former` is the version of the workflow that a migration leaves. Returns an error if the record does not follow.
 pub fn replay_record(
     workflow: &Workflow,
     before: &State,
     entry: &HistoryEntry,
-    taken: Result<TakenBack, String>,
+    (taken, former): (Result<TakenBack, String>, Option<&Workflow>),
     after: &State,
 ) -> Result<FollowedRecord, String> {
     let id = after.task.as_deref().map(TaskId::new);
@@ -46,6 +46,7 @@ pub fn replay_record(
                 detail: (**detail).clone(),
                 at: entry.at,
                 to: Some(&entry.to),
+                former,
                 why,
             };
             detailed(workflow, before, &task, step)?
@@ -69,7 +70,12 @@ pub fn replay_record(
     match difference(&next, &after, "") {
         None => {
             let by_human = transition.by_human;
-            let (standing, doubt) = standing_of(entry.kind, by_human);
+            let is_unknown = before
+                .phase
+                .as_deref()
+                .is_some_and(|phase| workflow.phase_named(phase).is_none());
+            let lacks_former = is_unknown && former.is_none();
+            let (standing, doubt) = standing_of(entry.kind, by_human, lacks_former);
             Ok(FollowedRecord {
                 by_human,
                 standing,

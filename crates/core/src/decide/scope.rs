@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::state_document::document;
 use super::{Facts, FileFact, Mode, State};
 use crate::workflow::guard::{Lookup, Scope, follow};
-use crate::workflow::{AFTER, APPROVALS, CHILDREN, Guard, VERIFIED, Workflow};
+use crate::workflow::{AFTER, APPROVALS, CHILDREN, Guard, LAPSED, VERIFIED, Workflow};
 use orch_base::pointer::child;
 use orch_base::{ActionName, ArtifactName, PhaseId, Reason, VerificationName};
 use serde_json::Value;
@@ -128,6 +128,18 @@ impl<'a> TaskScope<'a> {
             Some((name.clone(), value))
         });
         Value::Object(known.into_iter().collect())
+    }
+
+    /// What guards see as `lapsed`: which deadlines have passed in the present attempt.
+    fn lapsed(&self) -> Value {
+        let phase = self.phase.as_str().unwrap_or_default();
+        let deadlines = self.workflow.deadlines.iter();
+        let lapsed = deadlines.map(|deadline| {
+            let is_here = deadline.phase.as_str() == phase;
+            let has_passed = is_here && self.state.lapse_of(deadline).is_some();
+            (deadline.name.clone(), Value::from(has_passed))
+        });
+        Value::Object(lapsed.collect())
     }
 
     /// The tally of every action, including actions that never ran.
@@ -274,6 +286,7 @@ impl Scope for TaskScope<'_> {
             return match root.as_str() {
                 APPROVALS if self.workflow.asks_for_approvals() => owned(self.approvals(), path, 1),
                 VERIFIED => owned(self.verified(path.get(1)), path, 1),
+                LAPSED if !self.workflow.deadlines.is_empty() => owned(self.lapsed(), path, 1),
                 AFTER => owned(self.observed.others.after(self.state), path, 1),
                 CHILDREN => owned(self.observed.others.children(), path, 1),
                 _ => Lookup::Missing { depth: 0 },

@@ -32,8 +32,9 @@ pub struct Step {
 /// a person (`by_human`).
 ///
 /// A phase may be entered again only if some digest has been used up since it was last entered, or the
-/// workflow's own data has changed, for example a counter. Each digest is used up at most once, and the
-/// number of times that the rules may go back to a phase is limited, so settling ends. If the rules form a
+/// workflow's own data has changed, for example a counter, or a deadline had passed, which the entry takes back. Each
+/// digest is used up at most once, no deadline passes meanwhile, and the number of times that the rules may go back to a
+/// phase is limited, so settling ends. If the rules form a
 /// circle without such a change, none of its transitions is applied and the decision is a livelock.
 #[must_use]
 pub fn settle(
@@ -151,6 +152,7 @@ fn steps_from(
 #[derive(PartialEq)]
 struct Progress {
     spent: usize,
+    lapsed: usize,
     data: Map<String, Value>,
     run: RunRecord,
 }
@@ -159,6 +161,7 @@ impl Progress {
     fn of(state: &State) -> Self {
         Self {
             spent: state.spent_count(),
+            lapsed: state.lapsed_count(),
             data: state.extra.clone(),
             run: state.run.clone(),
         }

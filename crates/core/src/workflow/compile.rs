@@ -5,20 +5,18 @@ use super::memo::CheckMemo;
 use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
-    Action, Artifact, Ask, AskedApprovals, Completion, Document, Format, Guard, Independence,
-    Owner, Phase, RepositoryFiles, SchemaText, StateShape, System, TreeScope, Workflow, is_pattern,
+    Action, Artifact, Ask, AskedApprovals, Document, Format, Guard, Independence, Owner, Phase,
+    RepositoryFiles, SchemaText, StateShape, System, TreeScope, Workflow,
 };
 use crate::Spanned;
 use orch_base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, Period, PhaseId, Place,
-    RepoPath, WorkflowName, nearest, with_line_feeds,
+    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, RepoPath,
+    WorkflowName, nearest, with_line_feeds,
 };
 use std::ops::Range;
 
 /// The number of attempts at a phase, unless the workflow sets it.
 const DEFAULT_ATTEMPTS: u32 = 5;
-/// How long the reports of a directory have to be quiet, unless the workflow says when they are complete.
-const QUIET: Period = Period::from_seconds(3);
 /// The patterns that `tree` accepts.
 const TREE_HINT: &str = "write `src/**` for a directory, `Cargo.toml` for a file, or `**` alone";
 /// The members of every artifact in a guard.
@@ -98,12 +96,16 @@ fn compile_guards(
         .collect();
     let approved = raw.phases.iter().filter(|phase| phase.approvals.is_some());
     let approved = approved.map(|phase| phase.name.value.clone()).collect();
+    let deadlines = raw.deadlines.iter();
+    let deadlines = deadlines.map(|deadline| deadline.name.value.clone());
+    let deadlines = deadlines.collect();
     let mut compiler = Compiler {
         document,
         system,
         problems,
         actions,
         approved,
+        deadlines,
         is_checked,
         memo,
     };
@@ -133,6 +135,8 @@ pub(super) struct Compiler<'a> {
     pub actions: Vec<String>,
     /// The names of its phases that ask for several approvals.
     pub approved: Vec<String>,
+    /// The names of its deadlines.
+    pub deadlines: Vec<String>,
     /// Whether its guards are known to be valid.
     pub is_checked: bool,
     /// What is known of the guards of earlier versions.
@@ -287,6 +291,8 @@ impl Compiler<'_> {
             .iter()
             .filter_map(|ask| self.rules().question(ask, &known))
             .collect();
+        let deadlines = self.rules().deadlines(&raw.deadlines, &raw.phases);
+        let moves = self.rules().moves(&raw.moves, &raw.phases);
         let limits = self.rules().limits(&raw.limits);
         self.rules().pointers(&raw.show);
         let keep = self.rules().windows(&raw.keep, &known);
@@ -334,6 +340,8 @@ impl Compiler<'_> {
             defines,
             actions,
             asks,
+            deadlines,
+            moves,
             limits,
             show: raw.show.into_iter().map(|pointer| pointer.value).collect(),
             state: StateShape {
@@ -479,47 +487,6 @@ impl Compiler<'_> {
             });
         }
         artifacts
-    }
-
-    /// When the files of an artifact are complete. By default the reports of a directory have to be quiet.
-    fn completion(
-        &mut self,
-        text: Option<&Text>,
-        format: Format,
-        paths: &[String],
-    ) -> Option<Completion> {
-        let is_glob = paths.iter().any(|path| is_pattern(path));
-        let Some(text) = text else {
-            if format.is_report() && is_glob {
-                return Some(Completion::Quiet(QUIET));
-            }
-            return None;
-        };
-        let found = match text.value.strip_prefix("quiet ") {
-            Some(period) => Period::parse(period.trim()).map(Completion::Quiet),
-            None => RepoPath::new(&text.value)
-                .ok()
-                .filter(|path| !is_pattern(path.as_str()))
-                .map(|path| Completion::Marker(path.to_string())),
-        };
-        if found.is_none() || !is_glob {
-            let message = match is_glob {
-                true => format!(
-                    "`complete` is neither a quiet time nor a path: `{}`",
-                    text.value
-                ),
-                false => "`complete` is for a `path` with a wildcard, which several files match"
-                    .to_owned(),
-            };
-            let hint =
-                "write `quiet 3s`, or the path of a file that marks the end, such as `eval/done`";
-            self.problem(
-                &text.span,
-                Diagnostic::error(Code::WorkflowValue, message).hint(hint),
-            );
-            return None;
-        }
-        found
     }
 
     /// The files of the repository that an artifact consists of. Reports keys that make no sense for files which are no

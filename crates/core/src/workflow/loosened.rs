@@ -75,6 +75,7 @@ pub fn loosened(before: &Document, after: &Document) -> Vec<RuleChange> {
         ("artifact", "artifact"),
         ("action", "action"),
         ("ask", "question"),
+        ("deadline", "deadline"),
     ] {
         compared.each(
             kind,
@@ -292,7 +293,7 @@ impl DocumentChanges<'_> {
     /// What applies to the whole workflow.
     fn settings(&mut self, old: &Table, new: &Table) {
         let empty = Table::new();
-        for kind in ["workflow", "define", "state", "limits"] {
+        for kind in ["workflow", "define", "state", "limits", "migrate"] {
             let old = old.get(kind).and_then(Value::as_table).unwrap_or(&empty);
             let new = new.get(kind).and_then(Value::as_table).unwrap_or(&empty);
             for key in other_keys(old, new) {

@@ -8,6 +8,8 @@ mod actions;
 mod cases;
 mod check;
 mod compile;
+mod completion;
+mod deadline;
 mod diagram;
 mod document;
 mod document_tests;
@@ -17,6 +19,7 @@ pub mod guard;
 mod keys;
 mod loosened;
 mod memo;
+mod migrate;
 mod names;
 mod paths;
 mod place;
@@ -35,6 +38,8 @@ pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use cases::{PhaseCases, RuleCase, RuleOverlap, cases};
 pub use check::{check, check_cases, check_fast};
 pub use compile::{compile, compile_with};
+pub use completion::Completion;
+pub use deadline::{Deadline, LAPSED};
 pub use diagram::{DiagramFormat, arrows, diagram, format};
 pub use document::Document;
 pub use document_tests::{
@@ -46,6 +51,7 @@ pub use guard::{Guard, GuardError, Types};
 pub use keys::{BlockKey, block_keys};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
 pub use memo::CheckMemo;
+pub use migrate::{PhaseMove, is_same_machine};
 pub use paths::{ArtifactPaths, artifact_paths};
 pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
 pub use role::{ArtifactRole, BRIEF};
@@ -56,7 +62,7 @@ pub use tree::{TreePart, TreeScope, is_tree_name, tree_name};
 pub use verifies::check_verifications;
 
 use orch_base::{
-    ActionName, ArtifactName, Digest, Patterns, Period, PhaseId, Place, RepoPath, RuleId, TaskId,
+    ActionName, ArtifactName, Digest, Patterns, PhaseId, Place, RepoPath, RuleId, TaskId,
     VerificationName, WorkflowName, words,
 };
 use serde::Deserialize;
@@ -121,6 +127,10 @@ pub struct Workflow {
     pub actions: Vec<Action>,
     /// The questions that rules ask with `wait`.
     pub asks: Vec<Ask>,
+    /// The phases that the document has no more, and where their tasks go on.
+    pub moves: Vec<PhaseMove>,
+    /// The deadlines in document order.
+    pub deadlines: Vec<Deadline>,
     /// The limits of a run.
     pub limits: Limits,
     /// JSON pointers into the state that every prompt shows.
@@ -171,15 +181,6 @@ pub struct Artifact {
     pub example: Option<String>,
     /// When the files of one run are complete; `None` if each counts as soon as it is there.
     pub complete: Option<Completion>,
-}
-
-/// When several files that one program writes are complete.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Completion {
-    /// Once none of them has changed for this long.
-    Quiet(Period),
-    /// Once the file with this path below the task's directory is there.
-    Marker(String),
 }
 
 /// Whether a path has a wildcard.

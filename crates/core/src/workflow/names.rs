@@ -23,7 +23,10 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "False" | "FALSE" => "CEL says `false`",
         "None" | "nil" | "NULL" | "Null" | "undefined" => "CEL says `null`",
         "now" | "today" | "date" | "time" | "clock" | "Date" => {
-            "guards see no clock: the same bytes give the same decision at any time. Let an artifact say when it was made"
+            "guards see no clock: the same bytes give the same decision at any time. Let an artifact say when it was made, or declare a `[deadline.PHASE]` and read `lapsed.PHASE`"
+        }
+        "lapsed" => {
+            "the document has no deadline: add `[deadline.PHASE]` with `after`, such as after = \"48h\""
         }
         "env" | "ENV" | "os" | "environment" | "process" => {
             "guards see no environment: the same bytes give the same decision everywhere"
@@ -118,6 +121,9 @@ impl Compiler<'_> {
                     &phases.iter().map(String::as_str).collect::<Vec<_>>(),
                 );
                 self.member(text, chain.get(1..).unwrap_or_default(), &APPROVAL_MEMBERS);
+                continue;
+            }
+            if !is_own && self.rules().lapsed_names(text, chain) {
                 continue;
             }
             if matches!(root, AFTER | CHILDREN) && !is_own {

@@ -79,6 +79,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/import.schema.json", include_str!("../../system/schemas/output/import.schema.json")),
     ("schemas/output/init.schema.json", include_str!("../../system/schemas/output/init.schema.json")),
     ("schemas/output/log.schema.json", include_str!("../../system/schemas/output/log.schema.json")),
+    ("schemas/output/migrations.schema.json", include_str!("../../system/schemas/output/migrations.schema.json")),
     ("schemas/output/nothing.schema.json", include_str!("../../system/schemas/output/nothing.schema.json")),
     ("schemas/output/notice.schema.json", include_str!("../../system/schemas/output/notice.schema.json")),
     ("schemas/output/overlaps.schema.json", include_str!("../../system/schemas/output/overlaps.schema.json")),

@@ -10,7 +10,8 @@ use super::{CommitGroup, Holds};
 use crate::survey::{Error, Look, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Digest, TaskId};
 use orch_core::decide::{
-    HistoryEntry, Recorded, Settled, Step, Transition, Verdict, settle, settle_from,
+    Detail, DetailStep, HistoryEntry, Recorded, Settled, Stamp, Step, Transition, Verdict,
+    detailed, settle, settle_from,
 };
 use orch_files::{FileLock, io_error};
 use orch_git::{Head, LockWait, PATIENCE};
@@ -23,6 +24,8 @@ use std::time::Duration;
 pub struct AdvancePlan<'a> {
     /// Which transitions to apply.
     pub may: &'a dyn Fn(&Transition) -> bool,
+    /// Whether to record which deadlines have passed.
+    pub lapses: bool,
     /// Apply only the first one.
     pub once: bool,
     /// Record `orch` itself as the actor instead of the caller.
@@ -234,6 +237,24 @@ impl Advance<'_> {
         self.holding().refuse_held(task).map(drop)
     }
 
+    /// Records which deadlines of a task have passed, and nothing else. Returns what was applied; `None` if there was nothing
+    /// to record. Returns an error if the task cannot be read or a commit is not possible now.
+    pub fn lapses(&self, task: &TaskRef) -> Result<Option<Applied>, Error> {
+        let plan = AdvancePlan {
+            may: &|_| false,
+            lapses: true,
+            once: true,
+            own: true,
+            dry_run: false,
+            adopt: &|_| false,
+        };
+        let outcomes = self.tasks(std::slice::from_ref(task), &plan)?;
+        Ok(outcomes.into_iter().find_map(|outcome| match outcome {
+            TaskOutcome::Applied(applied) => Some(*applied),
+            TaskOutcome::Nothing(_) => None,
+        }))
+    }
+
     /// What [`Advance::tasks`] would do with a task that was looked at; writes nothing. Returns an error if a new record of
     /// it cannot be made.
     pub fn foresee(&self, sight: Sight, plan: &AdvancePlan<'_>) -> Result<Wanted, Error> {
@@ -257,9 +278,22 @@ impl Advance<'_> {
             (plan.may)(transition) && !is_held(transition) && !(plan.once && taken.replace(true))
         };
         if !sight.untracked {
-            let first = sight.decision.clone();
-            let settled = settle_from(first, workflow, &sight.recorded, facts, &stamp, &may);
-            self.reader.costs.evaluated(settled.steps.len());
+            let lapsed = if plan.lapses {
+                lapse_steps(sight, &stamp)?
+            } else {
+                Vec::new()
+            };
+            let Some(last) = lapsed.last() else {
+                let first = sight.decision.clone();
+                let settled = settle_from(first, workflow, &sight.recorded, facts, &stamp, &may);
+                self.reader.costs.evaluated(settled.steps.len());
+                return Ok(settled);
+            };
+            let recorded = Recorded::Known(Box::new(last.state.clone()));
+            let facts = facts.after_a_step();
+            let mut settled = settle(workflow, &recorded, &facts, &stamp, &may);
+            self.reader.costs.evaluated(1 + settled.steps.len());
+            settled.steps.splice(0..0, lapsed);
             return Ok(settled);
         }
         // A foreign state that names an unknown phase waits for a person, and keeps no other task from moving.
@@ -441,6 +475,33 @@ impl Wanted {
             notes: Vec::new(),
         })))
     }
+}
+
+/// The steps that record which deadlines of a task have passed by the time of the stamp.
+fn lapse_steps(sight: &Sight, stamp: &Stamp) -> Result<Vec<Step>, Error> {
+    let Some(mut state) = sight.state().cloned() else {
+        return Ok(Vec::new());
+    };
+    let workflow = sight.workflow();
+    let mut steps = Vec::new();
+    for lapse in sight.lapses(stamp.at) {
+        let step = DetailStep {
+            detail: Detail::Lapse(lapse),
+            at: stamp.at,
+            to: None,
+            former: None,
+            why: None,
+        };
+        let transition = detailed(workflow, &state, &sight.task.id, step)
+            .map_err(|why| Error::new(Code::StateInvalid, why))?;
+        let facts = &sight.observed.facts;
+        state = orch_core::decide::apply(workflow, &state, facts, &transition, stamp);
+        steps.push(Step {
+            transition,
+            state: state.clone(),
+        });
+    }
+    Ok(steps)
 }
 
 /// Whether a look has read what its steps follow from: all of a log, of which it may have read no more than the end.

@@ -469,6 +469,7 @@ fn take_step(
         detail: Detail::Take(holder_of(lease)),
         at: stamp.at,
         to: None,
+        former: None,
         why,
     };
     let workflow = sight.workflow();

@@ -15,6 +15,7 @@ mod first_step;
 mod group;
 mod lease;
 mod merge_driver;
+mod migrate;
 mod new_id;
 mod new_place;
 mod new_result;
@@ -40,6 +41,7 @@ pub use group::CommitGroup;
 pub use lease::{Holding, TakeWish, TakenTask, Taking};
 pub(crate) use lease::{held, secret_of};
 pub use merge_driver::DRIVER;
+pub use migrate::{Migrate, PlannedMigration, TaskMigration};
 pub use new_id::ids_like;
 pub use new_place::PlaceWish;
 use new_place::Places;
@@ -215,6 +217,16 @@ impl<'w> Writer<'w> {
         Relate {
             reader: &self.workspace.reader,
             finder: self.workspace.finder(),
+            authority: self.authority(),
+            advance: self.advance(),
+        }
+    }
+
+    /// Moves tasks to the present version of their workflow.
+    #[must_use]
+    pub fn migrate(&self) -> Migrate<'w> {
+        Migrate {
+            reader: &self.workspace.reader,
             authority: self.authority(),
             advance: self.advance(),
         }

@@ -226,6 +226,7 @@ pub(super) fn related(
         detail: Detail::Relate(relations),
         at: stamp.at,
         to: None,
+        former: None,
         why: None,
     };
     let transition = decide::detailed(workflow, state, &sight.task.id, step)

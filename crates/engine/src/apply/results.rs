@@ -39,6 +39,7 @@ impl Results<'_> {
                     detail: Detail::Verify(result.fresh.after(&state)),
                     at: stamp.at,
                     to: None,
+                    former: None,
                     why: None,
                 };
                 let workflow = sight.workflow();

@@ -9,7 +9,7 @@ use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
 };
-use crate::apply::Writer;
+use crate::apply::{Applied, Writer};
 use crate::run::{
     Control, ControlRequest, Lock, RunFiles, RunStanding, RunState, Turn, WorkState, adopt_orphans,
 };
@@ -396,6 +396,10 @@ impl Drive<'_> {
             Err(error) => return self.block(RunEffect::Evaluate, error, report),
         };
         self.report_decided(&sight, report);
+        let sight = match self.with_lapses(sight, report) {
+            Ok(sight) => sight,
+            Err(error) => return self.block(RunEffect::Evaluate, error, report),
+        };
         let sight = match self.completed(sight, report) {
             Ok(Ok(sight)) => sight,
             Ok(Err(why)) => {
@@ -415,6 +419,22 @@ impl Drive<'_> {
         self.compiled = Arc::clone(&sight.compiled);
         self.sight = Some(sight);
         effect
+    }
+
+    /// The task after it was recorded which of its deadlines have passed. Returns an error if that cannot be recorded.
+    fn with_lapses(&self, sight: Sight, report: &mut Reporter<'_>) -> Result<Sight, Error> {
+        if sight.lapses(self.writer.caller.clock.now()).is_empty() {
+            return Ok(sight);
+        }
+        let Some(applied) = self.writer.advance().lapses(self.task)? else {
+            return Ok(own(self.writer.workspace.look(self.task)?));
+        };
+        let applied = Applied {
+            sight: own(applied.sight),
+            ..applied
+        };
+        report(&Happened::Applied(&applied));
+        Ok(applied.sight)
     }
 
     /// The task once the files of one run are complete that a due transition rests on, or what is still to come. A

@@ -2,7 +2,7 @@
 
 use super::TaskNotice;
 use crate::survey::{KeptKey, Sight, TaskRef, UsableWorkflow, Workspace};
-use orch_base::{Digest, RepoPath, TaskId};
+use orch_base::{Digest, RepoPath, TaskId, Timestamp};
 use orch_core::decide::{self, Verdict};
 use orch_files::FileStamp;
 use orch_git::Head;
@@ -21,6 +21,8 @@ pub(super) struct KnownTask {
     pub on_more: bool,
     /// The files outside it that can change it.
     pub required: Vec<RepoPath>,
+    /// When the next of its deadlines passes.
+    pub next_lapse: Option<Timestamp>,
     /// The tasks that it waits for.
     pub after: Vec<TaskId>,
     /// Whether the tasks that are part of it can change it.
@@ -47,6 +49,7 @@ impl KnownTask {
             on_code: sight.rests_on_code().then(|| Arc::clone(&sight.compiled)),
             on_more: sight.rests_on_more(),
             required: sight.workflow().required_files().cloned().collect(),
+            next_lapse: sight.next_lapse(),
             after: sight.decision.relations.after.clone(),
             on_parts: sight.workflow().reads_children() && !sight.decision.is_done(),
             notice,
@@ -68,6 +71,7 @@ pub(super) struct KeptTask {
     on_code: Option<String>,
     on_more: bool,
     required: Vec<RepoPath>,
+    next_lapse: Option<i64>,
 }
 
 /// Whether a watch that begins has nothing to do for the task and nothing to report.
@@ -89,6 +93,7 @@ impl KeptTask {
             on_code,
             on_more,
             required,
+            next_lapse,
             ..
         } = KnownTask::of(sight, None);
         let kept = Self {
@@ -105,6 +110,7 @@ impl KeptTask {
             on_code: on_code.map(|code| code.workflow.name.to_string()),
             on_more,
             required,
+            next_lapse: next_lapse.map(Timestamp::seconds),
         };
         serde_json::to_string(&kept).ok()
     }
@@ -144,6 +150,7 @@ impl KeptTask {
             on_code: self.on_code.map(usable).transpose().ok()?,
             on_more: self.on_more,
             required: self.required,
+            next_lapse: self.next_lapse.map(Timestamp::from_seconds),
             // Of a task that rests on others nothing is kept.
             after: Vec::new(),
             on_parts: false,

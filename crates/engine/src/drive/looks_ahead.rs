@@ -84,6 +84,7 @@ impl Mandate {
         let dry_run = self.only_reads();
         let plan = AdvancePlan {
             may: &may,
+            lapses: !is_left,
             once,
             own,
             dry_run,

@@ -24,6 +24,8 @@ pub enum WatchEvent {
     /// The files that a due transition of these tasks rests on have not changed for the time that they have to be
     /// quiet. Tasks are named by their directories.
     Complete(Vec<RepoPath>),
+    /// Deadlines of these tasks have passed. Tasks are named by their directories.
+    Lapsed(Vec<RepoPath>),
     /// A caller orders a transition.
     Order(Box<OrderRequest>),
     /// The watch has a problem, described by the text.
@@ -45,6 +47,7 @@ impl WatchEvent {
             Self::Retry => tracing::debug_span!("retry"),
             Self::Quiet => tracing::info_span!("quiet"),
             Self::Complete(tasks) => tracing::info_span!("complete", ?tasks),
+            Self::Lapsed(tasks) => tracing::info_span!("lapsed", ?tasks),
             Self::Order(request) => tracing::info_span!("order", task = %request.task.id),
             Self::Trouble(_) => tracing::debug_span!("trouble"),
         }

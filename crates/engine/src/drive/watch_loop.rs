@@ -127,7 +127,9 @@ impl WatchLoop {
                 .batch
                 .left(self.watching.waits(), quiet, Instant::now());
             let (_, until_complete) = self.quiet.left(self.watching.incomplete(), Instant::now());
-            let timeout = [left, until_complete]
+            let (_, until_lapse) = self.watching.next_lapse();
+            let until_lapse = until_lapse.map(Duration::from_secs);
+            let timeout = [left, until_complete, until_lapse]
                 .into_iter()
                 .flatten()
                 .fold(timeout, Duration::min);
@@ -148,6 +150,10 @@ impl WatchLoop {
             let (complete, _) = self.quiet.left(self.watching.incomplete(), Instant::now());
             if !complete.is_empty() {
                 reloaded |= self.take(vec![WatchEvent::Complete(complete)], hear)?;
+            }
+            let (lapsed, _) = self.watching.next_lapse();
+            if !lapsed.is_empty() {
+                reloaded |= self.take(vec![WatchEvent::Lapsed(lapsed)], hear)?;
             }
             if self
                 .batch

@@ -109,6 +109,26 @@ impl Watching {
             .map(|(directory, (_, incomplete))| (directory, incomplete))
     }
 
+    /// The tasks of which a deadline has passed, and how many seconds are left until the next one does.
+    pub(super) fn next_lapse(&self) -> (Vec<RepoPath>, Option<u64>) {
+        let now = self.mandate.caller.clock.now().seconds();
+        let mut over = Vec::new();
+        let mut next: Option<u64> = None;
+        if self.mandate.only_reads() {
+            return (over, next);
+        }
+        for (directory, known) in &self.known {
+            let Some(ends) = known.next_lapse else {
+                continue;
+            };
+            match u64::try_from(ends.seconds().saturating_sub(now)) {
+                Ok(left) if left > 0 => next = Some(next.map_or(left, |next| next.min(left))),
+                _ => over.push(directory.clone()),
+            }
+        }
+        (over, next)
+    }
+
     /// Whether transitions are held back and should be retried soon.
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -216,6 +236,10 @@ impl Watching {
                 self.look_now(held, head, &mut effects);
             }
             WatchEvent::Complete(tasks) => self.completed(&tasks, head, &mut effects),
+            WatchEvent::Lapsed(tasks) => {
+                let lapsed = lapsed(&mut self.known, &tasks);
+                self.look_now(lapsed, head, &mut effects);
+            }
             WatchEvent::Quiet => {
                 let waiting = std::mem::take(&mut self.waiting);
                 self.look_now(waiting, head, &mut effects);
@@ -818,6 +842,22 @@ impl Watching {
             at_start,
         }));
     }
+}
+
+/// The tasks in these directories, of which a deadline has passed. Each is looked at once for each deadline: if that cannot
+/// be recorded, whatever happens next to the task tries it again.
+fn lapsed(
+    known: &mut BTreeMap<RepoPath, KnownTask>,
+    directories: &[RepoPath],
+) -> BTreeMap<RepoPath, TaskRef> {
+    let mut lapsed = BTreeMap::new();
+    for directory in directories {
+        if let Some(known) = known.get_mut(directory) {
+            known.next_lapse = None;
+            lapsed.insert(directory.clone(), known.task.clone());
+        }
+    }
+    lapsed
 }
 
 /// Sorts tasks by their ids, and removes those that appear twice.

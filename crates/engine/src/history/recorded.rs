@@ -31,7 +31,16 @@ impl NewSteps<'_> {
             Kind::Undo => pool.last_order(workflow, &step.event.after),
             _ => Err("nothing is taken back".to_owned()),
         };
-        let followed = match replay_record(workflow, before, entry, taken, &step.state) {
+        let former = match entry.detail.as_deref() {
+            Some(Detail::Migrate(moved)) => self.parents.first().and_then(|parent| {
+                let setting = self.before.setting;
+                self.archive.removed_workflow(*parent, setting, &moved.from)
+            }),
+            _ => None,
+        };
+        let former = former.as_ref().and_then(|former| former.workflow());
+        let given = (taken, former);
+        let followed = match replay_record(workflow, before, entry, given, &step.state) {
             Ok(followed) => followed,
             Err(why) => return Ok(verdict(entry, Standing::Forged, Some(why))),
         };

@@ -10,11 +10,11 @@ use super::snapshot::{Reading, Snapshot};
 use super::{Error, Reader, TaskRef, UsableWorkflow};
 use crate::run::RunFiles;
 use crate::verify::{AttemptStanding, VerifyAttempt};
-use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath, TaskId};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath, TaskId, Timestamp};
 use orch_core::decide::{
-    Circumstances, CompleteDecision, Decision, DueVerification, Ending, LastRun, OwnFile,
-    PersonOrder, Recorded, Remembered, Runner, STALE_STATE, Settled, State, Step,
-    VerificationAttempt, complete, evaluate, evaluate_here, person_orders,
+    Circumstances, CompleteDecision, Decision, DueVerification, Ending, Lapse, LastRun, OwnFile,
+    PersonOrder, Recorded, Remembered, Runner, STALE_STATE, Settled, State, Step, Verdict,
+    VerificationAttempt, complete, evaluate, evaluate_here, lapses, person_orders,
 };
 use orch_core::workflow::Workflow;
 use orch_files::{Entry, FileStamp, ObservedLog};
@@ -141,6 +141,24 @@ impl Sight {
         Err(Diagnostic::error(Code::Untracked, message)
             .hint(hint)
             .into())
+    }
+
+    /// The deadlines that have passed by a time, and of which the record does not say so yet.
+    #[must_use]
+    pub fn lapses(&self, now: Timestamp) -> Vec<Lapse> {
+        let is_error = matches!(self.decision.verdict, Verdict::Error { .. });
+        match self.state() {
+            Some(state) if !self.untracked && !is_error => lapses(self.workflow(), state, now),
+            _ => Vec::new(),
+        }
+    }
+
+    /// When the next deadline passes of which the record does not say so; `None` if none runs.
+    #[must_use]
+    pub fn next_lapse(&self) -> Option<Timestamp> {
+        let running = self.decision.deadlines.iter();
+        let running = running.filter(|deadline| !deadline.has_lapsed && !self.untracked);
+        running.map(|deadline| deadline.ends).min()
     }
 
     /// Whether `state.json` is not the fold of the log.

@@ -194,9 +194,9 @@ impl<'a> TrialWorkflow<'a> {
                 mismatch.seen
             ));
         }
-        let open = tried.parts.iter().filter(|part| part.result != Truth::True);
+        let mut open = tried.parts.iter().filter(|part| part.result != Truth::True);
         // The innermost part says most.
-        let part = open.last()?;
+        let part = open.next_back()?;
         let mut saw = Vec::new();
         for (name, value) in &part.saw {
             let value = value

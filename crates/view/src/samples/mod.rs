@@ -199,6 +199,7 @@ pub fn plain(current: &str, verdict: Verdict, reason: &str) -> Sample {
         blocked_by: Vec::new(),
         relations: Relations::default(),
         expects: Vec::new(),
+        deadlines: Vec::new(),
         moves: Vec::new(),
         verifications: Vec::new(),
         options: Vec::new(),

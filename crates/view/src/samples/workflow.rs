@@ -99,6 +99,8 @@ pub fn workflow() -> Workflow {
         defines: Vec::new(),
         actions: Vec::new(),
         asks: Vec::new(),
+        deadlines: Vec::new(),
+        moves: Vec::new(),
         limits: orch_core::workflow::Limits::default(),
         show: Vec::new(),
         state: StateShape::default(),

@@ -217,6 +217,7 @@ fn a_suggestion_on_the_wire() {
         "priority": null,
         "assignee": null
       },
+      "deadlines": [],
       "suggestedNext": "plan_review",
       "direction": "stay",
       "kind": "wait",

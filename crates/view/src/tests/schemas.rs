@@ -4,10 +4,10 @@ use crate::findings::Findings;
 use crate::{
     ArtifactDiff, AuditReport, Briefs, CiReport, CodeView, ControlReport, DemoAnswer, DoctorReport,
     DraftAnswer, ErrorView, EventView, Everywhere, Explanations, FormattedAnswer, FreeTasks,
-    GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, NewWorkflow,
-    NothingDue, Notice, OverlapList, ParallelReport, PlayedWorkflow, PromptAnswer, PullRequest,
-    RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION, Status,
-    Suggestions, TakeAnswer, TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer,
+    GenerationAnswer, HooksAnswer, ImportAnswer, InitAnswer, JsonDocument, Log, MigrationList,
+    NewWorkflow, NothingDue, Notice, OverlapList, ParallelReport, PlayedWorkflow, PromptAnswer,
+    PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
+    Status, Suggestions, TakeAnswer, TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer,
     Verifications, WorkTreesReport, WorkflowList, WorkflowTests, indented,
 };
 use schemars::JsonSchema;
@@ -88,6 +88,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         schema::<PlayedWorkflow>(
             "A workflow that was played: output of orch workflow play --seed N --json",
+        ),
+        schema::<MigrationList>(
+            "How tasks move to the present version of their workflow: output of orch migrate --json",
         ),
         schema::<WorkflowList>("The workflows"),
         schema::<WorkflowTests>(

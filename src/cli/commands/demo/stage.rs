@@ -154,6 +154,7 @@ impl<'a> Stage<'a> {
         let task = workspace.finder().task(TASK)?;
         let plan = AdvancePlan {
             may: &|due| !due.by_human,
+            lapses: false,
             once: false,
             own: true,
             dry_run: false,

@@ -108,6 +108,7 @@ fn step(past: &mut Past, task: &str, event: &Verification) -> Option<(State, Sta
         detail: Detail::Verify(event.clone()),
         at: stamp.at,
         to: None,
+        former: None,
         why: None,
     };
     let id = TaskId::new(task).expect("an id");

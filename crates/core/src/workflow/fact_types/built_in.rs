@@ -7,7 +7,7 @@ use crate::workflow::guard::typing::{
     FieldType, ListType, MapType, MapWords, Presence, RestType, TypeEnv, ValueType,
 };
 use crate::workflow::{
-    AFTER, APPROVALS, Artifact, CHILDREN, RESERVED_KEYS, SchemaText, VERIFIED, Workflow,
+    AFTER, APPROVALS, Artifact, CHILDREN, LAPSED, RESERVED_KEYS, SchemaText, VERIFIED, Workflow,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,6 +32,11 @@ pub(super) fn env(workflow: &Workflow) -> TypeEnv {
     }
     if workflow.asks_for_approvals() {
         roots.insert(Arc::from(APPROVALS), Arc::new(approvals(workflow)));
+    }
+    if !workflow.deadlines.is_empty() {
+        let deadlines = workflow.deadlines.iter();
+        let lapsed = deadlines.map(|deadline| (deadline.name.as_str(), ValueType::truth()));
+        roots.insert(Arc::from(LAPSED), Arc::new(ValueType::record(lapsed)));
     }
     // A name of the workflow's own comes first.
     for artifact in &workflow.artifacts {

@@ -32,6 +32,8 @@ pub(super) struct RawWorkflow {
     pub rules: Vec<RawRule>,
     pub actions: Vec<RawAction>,
     pub asks: Vec<RawAsk>,
+    pub deadlines: Vec<RawDeadline>,
+    pub moves: Vec<(Text, Text)>,
     pub limits: RawLimits,
     pub show: Vec<Text>,
     pub keep: Vec<(Text, Spanned<i64>)>,
@@ -146,6 +148,13 @@ pub(super) struct RawAsk {
     pub set: Vec<(Text, Text)>,
 }
 
+#[derive(Debug)]
+pub(super) struct RawDeadline {
+    pub name: Text,
+    pub phase: Option<Text>,
+    pub after: Option<Text>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct RawLimits {
     pub turns: Option<Spanned<i64>>,
@@ -188,6 +197,11 @@ impl BlockReader<'_> {
         raw.phases = self.each(&mut top, "phase", "a phase", Self::phase);
         raw.actions = self.each(&mut top, "action", "an action", Self::action);
         raw.asks = self.each(&mut top, "ask", "a question", Self::ask);
+        raw.deadlines = self.each(&mut top, "deadline", "a deadline", Self::deadline);
+        if let Some(mut table) = self.table(&mut top, "migrate", "`[migrate]`") {
+            raw.moves = self.named_texts_at(&mut table, "phases");
+            self.finish(table);
+        }
         if let Some(table) = self.table(&mut top, "limits", "`[limits]`") {
             raw.limits = self.limits(table);
         }
@@ -388,6 +402,16 @@ impl BlockReader<'_> {
         };
         self.finish(table);
         ask
+    }
+
+    fn deadline(&mut self, name: Text, mut table: TomlTable<'_, '_>) -> RawDeadline {
+        let deadline = RawDeadline {
+            phase: self.text_at(&mut table, "phase"),
+            after: self.text_at(&mut table, "after"),
+            name,
+        };
+        self.finish(table);
+        deadline
     }
 
     fn limits(&mut self, mut table: TomlTable<'_, '_>) -> RawLimits {
