@@ -3,7 +3,7 @@
 /// A key of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockKey {
-    /// The table: `workflow`, `artifact`, `phase`, `rule`, `action`, `ask` or `limits`.
+    /// The table: `workflow`, `artifact`, `phase`, `rule`, `action`, `ask`, `deadline`, `migrate` or `limits`.
     pub table: &'static str,
     /// The key.
     pub key: &'static str,
