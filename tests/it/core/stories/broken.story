@@ -54,7 +54,7 @@ refused: no-earlier-phase: `planning` is the first phase
 {"phase": "codgen"}
 //- settle
 -#0 error unknown-phase: workflow `lifecycle` has no phase `codgen`
-  unknown-phase: workflow `lifecycle` has no phase `codgen` (did you mean `codegen`? the phases are planning, plan_review, codegen, review, test, accept, revert, done; or add `codgen` to the `aliases` of one of them)
+  unknown-phase: workflow `lifecycle` has no phase `codgen` (did you mean `codegen`? the phases are planning, plan_review, codegen, review, test, accept, revert, done; or add `codgen` to the `aliases` of one of them, or to `phases` under `[migrate]`, and see where that leads: orch migrate --plan)
 
 ## an alias is read as the phase it means
 //- state
@@ -434,7 +434,7 @@ because = "it is over"
 ```
 //- show
 -#0 error unknown-phase: workflow `machine` has no phase `two`
-  unknown-phase: workflow `machine` has no phase `two` (the phases are one, second, three; or add `two` to the `aliases` of one of them)
+  unknown-phase: workflow `machine` has no phase `two` (the phases are one, second, three; or add `two` to the `aliases` of one of them, or to `phases` under `[migrate]`, and see where that leads: orch migrate --plan)
 //- amend
 ```toml orch
 [artifact.a]
