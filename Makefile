@@ -14,8 +14,8 @@ demo: ## Build orch and play a whole task lifecycle in a sample repository
 # Where files of the tests are: in memory if there is room, unless TMPDIR says where.
 IN_MEMORY = $(if $(TMPDIR),,$(addprefix TMPDIR=,$(shell tests/memory.sh)))
 
-# Tests also wait, for processes and for time to pass: one more than there are cores keeps these busy.
-RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# Tests also wait, for processes and for time to pass: two more than there are cores keep these busy.
+RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 
 # More arguments of Cargo where tests are built, for example --config KEY=VALUE.
 TEST_SETTINGS ?=
@@ -31,9 +31,10 @@ screens: ## Play the stories of tests/screens, keep what they show now, and show
 	git diff --stat --patch -- tests/screens
 
 # The program as the tests have built it: `cargo build` chooses other features of crates, and takes a minute more.
-test-web: ## The live board in a headless Chromium (needs npm and Chromium)
+STORIES ?=
+test-web: ## The live board in a headless Chromium (needs npm and Chromium); some: STORIES="filtered axe-core"
 	$(BUILD_TESTS)
-	tests/web/run.sh
+	tests/web/run.sh $(STORIES)
 
 agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
 	$(CARGO) build
