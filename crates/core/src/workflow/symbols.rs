@@ -354,7 +354,7 @@ impl SymbolList<'_> {
 }
 
 /// The keys of a test below which artifacts are named.
-const FILES: [&str; 3] = ["given", "before", "code"];
+const FILES: [&str; 2] = ["given", "before"];
 
 impl SymbolList<'_> {
     /// The phases, the artifacts and the rules that test blocks name.
@@ -544,6 +544,30 @@ expect = { rule = "finished", phase = "done" }
             (SymbolKind::Rule, "finished", vec![(23, true), (36, false)]),
         ] {
             assert_eq!(of(kind, name), lines, "{kind:?} {name}");
+        }
+    }
+
+    /// The keys of `code` are words of tests, also where an artifact has the same name.
+    #[test]
+    fn the_files_of_code_are_no_artifact() {
+        for code in [
+            "code = { files = [\"a.rs\"] }",
+            "code.files = [\"a.rs\"]",
+            "given.files = true",
+        ] {
+            let text = format!(
+                "```toml orch\n[artifact.files]\npath = \"f.md\"\n```\n\n```toml orch-test\n[[test]]\nname = \"t\"\n{code}\n```\n"
+            );
+            let document = Document::new("w", "w.md", text);
+            let found = symbols(&document);
+            let uses = found
+                .iter()
+                .filter(|one| one.kind == SymbolKind::Artifact && !one.is_definition);
+            assert_eq!(
+                uses.count(),
+                usize::from(code.starts_with("given")),
+                "{code}"
+            );
         }
     }
 }
