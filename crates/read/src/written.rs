@@ -33,27 +33,19 @@ fn table(value: &Value) -> Option<String> {
     let rows = value.as_array()?;
     let first = rows.first()?.as_object()?;
     let header: Vec<&String> = first.keys().collect();
-    let line = |cells: Vec<String>| format!("{}\n", cells.join(","));
-    let mut text = line(header.iter().map(|key| quoted(key)).collect());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&header).ok()?;
     for row in rows {
         let mut cells = Vec::new();
         for key in &header {
             cells.push(match row.get(key.as_str())? {
-                Value::String(cell) => quoted(cell),
+                Value::String(cell) => cell.clone(),
                 other => other.to_string(),
             });
         }
-        text.push_str(&line(cells));
+        writer.write_record(&cells).ok()?;
     }
-    Some(text)
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
+    String::from_utf8(writer.into_inner().ok()?).ok()
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ mod tests {
     fn a_deadline_is_told_with_what_is_left() {
         let running = |has_lapsed| RunningDeadline {
             name: "review".to_owned(),
+            attempt: 1,
             entered: Timestamp::from_seconds(0),
             ends: Timestamp::from_seconds(172_800),
             has_lapsed,

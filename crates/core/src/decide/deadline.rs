@@ -12,6 +12,8 @@ use orch_base::Timestamp;
 pub struct RunningDeadline {
     /// Its name in the workflow.
     pub name: String,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
     /// When the attempt began.
     pub entered: Timestamp,
     /// When it passes, or has passed.
@@ -39,6 +41,9 @@ impl State {
 /// the phase.
 #[must_use]
 pub fn deadlines(workflow: &Workflow, state: &State) -> Vec<RunningDeadline> {
+    if workflow.deadlines.is_empty() {
+        return Vec::new();
+    }
     let state = state.under_own_names(workflow);
     let phase = state
         .phase
@@ -50,10 +55,12 @@ pub fn deadlines(workflow: &Workflow, state: &State) -> Vec<RunningDeadline> {
     let Some(entry) = state.last_entry_into(&phase.id) else {
         return Vec::new();
     };
+    let attempt = state.attempt(&phase.id).max(1);
     let running = workflow.deadlines_of(&phase.id).map(|deadline| {
         let entered = entry.at;
         RunningDeadline {
             name: deadline.name.clone(),
+            attempt,
             entered,
             ends: deadline.ends(entered),
             has_lapsed: state.lapse_of(deadline).is_some(),
@@ -65,26 +72,14 @@ pub fn deadlines(workflow: &Workflow, state: &State) -> Vec<RunningDeadline> {
 /// What has to be recorded at a time: the deadlines that have passed, and of which the record does not say so.
 #[must_use]
 pub fn lapses(workflow: &Workflow, state: &State, now: Timestamp) -> Vec<Lapse> {
-    if workflow.deadlines.is_empty() {
-        return Vec::new();
-    }
-    let own = state.under_own_names(workflow);
-    let phase = own
-        .phase
-        .as_deref()
-        .and_then(|name| workflow.phase_named(name));
-    let Some(phase) = phase else {
-        return Vec::new();
-    };
-    let attempt = own.attempt(&phase.id).max(1);
     let mut found = Vec::new();
-    for running in deadlines(workflow, &own) {
+    for running in deadlines(workflow, state) {
         if running.has_lapsed || now < running.ends {
             continue;
         }
         found.push(Lapse {
             deadline: running.name,
-            attempt,
+            attempt: running.attempt,
             entered: running.entered,
             at: running.ends,
         });

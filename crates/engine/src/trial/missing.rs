@@ -4,7 +4,7 @@ use super::search::is_decided;
 use super::{CaseFound, TestRun, TrialWorkflow, WantedCase};
 use orch_base::{PhaseId, RuleId};
 use orch_core::trial::Edge;
-use orch_core::workflow::{Outcome, Rule, cases};
+use orch_core::workflow::{Outcome, PhaseCases, Rule, cases};
 
 /// A rule or an edge that no test covers.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ impl TrialWorkflow<'_> {
     #[must_use]
     pub fn missing(&self, run: &TestRun) -> Vec<MissingCase> {
         let workflow = self.workflow;
+        let phases = cases(workflow);
         let mut coverage = run.coverage.clone();
         let mut found = Vec::new();
         let is_unreachable = |id: &RuleId| {
@@ -93,27 +94,27 @@ impl TrialWorkflow<'_> {
                         rule: rule.id.clone(),
                         phase: phase.clone(),
                         edge: edge.filter(|_| coverage.rules.contains(&rule.id)),
-                        found: Err(self.unreachable(rule)),
+                        found: Err(unreachable(&phases, rule)),
                     });
                 }
             }
         }
         found
     }
+}
 
-    /// Why no case of a rule was found.
-    fn unreachable(&self, rule: &Rule) -> String {
-        for of in cases(self.workflow) {
-            if of.impossible.iter().any(|one| one.id == rule.id) {
-                return "its guard is never true".to_owned();
-            }
-            if let Some((_, by)) = of.covered.iter().find(|(one, _)| one.id == rule.id) {
-                return match by {
-                    Some(by) => format!("`{}` always decides before it", by.id),
-                    None => "in all its cases a rule before it decides".to_owned(),
-                };
-            }
+/// Why no case of a rule was found.
+fn unreachable(phases: &[PhaseCases<'_>], rule: &Rule) -> String {
+    for of in phases {
+        if of.impossible.iter().any(|one| one.id == rule.id) {
+            return "its guard is never true".to_owned();
         }
-        "no case was found: give one by hand".to_owned()
+        if let Some((_, by)) = of.covered.iter().find(|(one, _)| one.id == rule.id) {
+            return match by {
+                Some(by) => format!("`{}` always decides before it", by.id),
+                None => "in all its cases a rule before it decides".to_owned(),
+            };
+        }
     }
+    "no case was found: give one by hand".to_owned()
 }

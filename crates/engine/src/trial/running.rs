@@ -41,12 +41,6 @@ pub struct TestRun {
 }
 
 impl TestRun {
-    /// All rules and edges of a workflow.
-    #[must_use]
-    pub fn of_all(&self, workflow: &Workflow) -> RuleCoverage {
-        RuleCoverage::of_all(workflow)
-    }
-
     /// The rules and the edges of a workflow that are not covered, without those that no case reaches.
     #[must_use]
     pub fn open(&self, workflow: &Workflow) -> (Vec<RuleId>, Vec<Edge>) {

@@ -2,6 +2,7 @@
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use orch_base::Diagnostic;
+use orch_core::trial::RuleCoverage;
 use orch_engine::survey::Workspace;
 use orch_engine::trial::{TestRun, TrialWorkflow};
 use orch_view::layout::counted;
@@ -92,7 +93,7 @@ fn tested_workflow(
             });
         }
     }
-    let whole = run.of_all(workflow);
+    let whole = RuleCoverage::of_all(workflow);
     TestedWorkflow {
         workflow: workflow.name.to_string(),
         tests: run.count,
