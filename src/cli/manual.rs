@@ -368,7 +368,10 @@ const SUBCOMMANDS: &[Examples] = &[
         ),
     ],
     [
-        ("orch workflow new my-loop", "ask what it does"),
+        (
+            "orch workflow new papers --pattern article",
+            "a text that three readers review",
+        ),
         (
             "orch workflow new my-loop --from skill-config.json",
             "from a configuration",

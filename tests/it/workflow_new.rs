@@ -39,6 +39,45 @@ pub fn make(world: &World, name: &str, fixture: &str, strategy: &str) -> Ended {
     ])
 }
 
+/// A pattern is whole as it is: nothing is found in it, its own tests cover it, and its diagram is up to date.
+#[test]
+fn every_pattern_is_whole() {
+    let world = World::ready();
+    let patterns = ["article", "rfc", "release", "triage", "epic"];
+    for pattern in patterns {
+        let name = format!("my-{pattern}");
+        let new = ["workflow", "new", &name, "--pattern", pattern];
+        world.orch(&new).succeeds();
+        let again = world.orch(&new).succeeds();
+        assert!(again.stdout.contains("up to date"), "{again:?}");
+        world
+            .orch(&["new", pattern, "--workflow", &name])
+            .succeeds();
+    }
+    let checked = world.orch(&["workflow", "check"]).succeeds();
+    assert!(checked.stderr.contains("no problem"), "{checked:?}");
+    world.orch(&["workflow", "fmt", "--check"]).succeeds();
+    let tested = world
+        .orch(&["workflow", "test", "--coverage", "--json"])
+        .succeeds();
+    let tested: Value = serde_json::from_str(&tested.stdout).expect("JSON");
+    let all = tested["workflows"].as_array().expect("workflows");
+    for pattern in patterns {
+        let name = format!("my-{pattern}");
+        let one = all.iter().find(|one| one["workflow"] == *name);
+        let one = one.expect("it is tested");
+        assert_eq!(one["tests"], one["passed"], "{one}");
+        assert_eq!(one["openRules"], serde_json::json!([]), "{one}");
+        assert_eq!(one["openEdges"], serde_json::json!([]), "{one}");
+    }
+    world.write("system/workflows/my-rfc.md", "# Mine\n");
+    world
+        .orch(&["workflow", "new", "my-rfc", "--pattern", "rfc"])
+        .ends(1)
+        .reports("already exist");
+    assert_eq!(world.read("system/workflows/my-rfc.md"), "# Mine\n");
+}
+
 #[test]
 fn what_is_made_passes_every_check_and_can_be_begun() {
     for path in skills("valid") {

@@ -1,4 +1,4 @@
-//! Generates workflows from a `skill-config.json`: a document, schemas, prompts and a README.
+//! Makes workflows: from a `skill-config.json` a document, schemas, prompts and a README; or from a plain pattern.
 //!
 //! Nothing here reads or writes a file, and expressions of a configuration are never evaluated: each is
 //! parsed and translated to CEL, or rejected.
@@ -9,6 +9,7 @@ mod document;
 mod expression;
 mod fault;
 mod field;
+mod pattern;
 mod piece;
 mod plan;
 mod prose;
@@ -23,6 +24,7 @@ mod words;
 pub use config::{missing_specs, read};
 pub use fault::{SkillFault, SkillRefused};
 pub use field::Field;
+pub use pattern::WorkflowPattern;
 pub use skill::{Condition, Skill, SkillAction, SkillPhase};
 
 use orch_base::{Code, Diagnostic, words};

@@ -190,9 +190,14 @@ pub struct FormattedAnswer {
 pub struct NewWorkflow {
     /// The name of the workflow.
     pub workflow: String,
-    /// How the next action is chosen.
+    /// The pattern, if it was made from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("enum" = ["article", "rfc", "release", "triage", "epic"])))]
+    pub pattern: Option<&'static str>,
+    /// How the next action is chosen, in a loop of actions.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(extend("enum" = ["priority", "user", "state"])))]
-    pub strategy: &'static str,
+    pub strategy: Option<&'static str>,
     /// The paths that were created, relative to the root.
     pub made: Vec<String>,
     /// The existing paths that were overwritten with a new text, relative to the root.

@@ -2,8 +2,8 @@
 
 use super::verified::{define, verify};
 use crate::decide::{
-    Actor, ActorKind, Approving, By, Facts, Kind, Mode, OtherTask, Recorded, Ruling, Stamp, State,
-    Transition, apply, create, derive, initial_state,
+    Actor, ActorKind, Approving, By, Facts, Kind, Lapsed, Mode, OtherTask, Recorded, Ruling, Stamp,
+    State, Transition, apply, create, derive, initial_state,
 };
 use crate::workflow::{GivenTask, Outcome, Phase, Rule, TestSetup, Workflow};
 use orch_base::{ActionName, ArtifactName, Digest, PhaseId, TaskId, Timestamp, WorkflowName};
@@ -54,6 +54,15 @@ pub fn trial_stamp(nth: u64, person: Option<&str>) -> Stamp {
     }
 }
 
+/// The number of a step whose stamp is not before a time.
+#[must_use]
+pub fn trial_step_at(at: Timestamp) -> u64 {
+    let since = at.seconds().saturating_sub(BEGINNING);
+    u64::try_from(since)
+        .unwrap_or_default()
+        .div_ceil(PACE.unsigned_abs())
+}
+
 /// The address of a person of whom only a name is given.
 fn address(name: &str) -> String {
     format!("{name}@example.org")
@@ -85,6 +94,9 @@ fn is_recorded(setup: &TestSetup) -> bool {
     setup.phase.is_some()
         || setup.attempt.is_some()
         || setup.on.is_some()
+        || !setup.lapsed.is_empty()
+        || !setup.approved.is_empty()
+        || !setup.rejected.is_empty()
         || !setup.used_up.is_empty()
         || !setup.waived.is_empty()
         || !setup.state.is_empty()
@@ -229,8 +241,16 @@ fn visible(workflow: &Workflow, facts: &Facts, left: Option<&PhaseId>) -> Facts 
 /// Puts into the state what a test says of it beside its phase.
 fn adjust(workflow: &Workflow, setup: &TestSetup, now: &Facts, state: &mut State) {
     let phase = state.phase.clone().unwrap_or_default();
+    let actor = state.actors.entry(phase).or_default();
     if let Some(attempt) = setup.attempt {
-        state.actors.entry(phase).or_default().attempt = attempt;
+        actor.attempt = attempt;
+    }
+    for name in &setup.lapsed {
+        let lapsed = Lapsed {
+            attempt: actor.attempt.max(1),
+            at: Timestamp::from_seconds(BEGINNING),
+        };
+        actor.lapsed.insert(name.value.clone(), lapsed);
     }
     for name in &setup.waived {
         if let Some(artifact) = workflow.artifact_named(&name.value) {
@@ -325,7 +345,7 @@ fn other(task: &GivenTask, part: bool) -> Option<OtherTask> {
     })
 }
 
-/// Lets the named people approve in the present phase. Each team that is asked for has one of them, in order.
+/// Lets the named people approve or reject in the present phase. Each team that is asked for has one of them, in order.
 fn approvals(workflow: &Workflow, setup: &TestSetup, now: &mut Facts, state: &mut State) {
     let phase = state.phase.clone().unwrap_or_default();
     let Some(phase) = workflow.phase_named(&phase) else {
@@ -349,12 +369,17 @@ fn approvals(workflow: &Workflow, setup: &TestSetup, now: &mut Facts, state: &mu
     }
     let seq = state.rev;
     let actor = state.actors.entry(phase.id.to_string()).or_default();
-    for person in &setup.approved {
-        actor.approvals.push(Approving {
-            person: address(&person.value),
-            ruling: Ruling::Approve,
-            seq,
-            on: on.clone(),
-        });
+    for (people, ruling) in [
+        (&setup.approved, Ruling::Approve),
+        (&setup.rejected, Ruling::Reject),
+    ] {
+        for person in people {
+            actor.approvals.push(Approving {
+                person: address(&person.value),
+                ruling,
+                seq,
+                on: on.clone(),
+            });
+        }
     }
 }

@@ -47,6 +47,8 @@ pub fn test_text(name: &str, setup: &TestSetup, expect: &ExpectedWords<'_>) -> S
         ("used_up", &setup.used_up),
         ("waived", &setup.waived),
         ("approved", &setup.approved),
+        ("rejected", &setup.rejected),
+        ("lapsed", &setup.lapsed),
     ] {
         if !names.is_empty() {
             line(

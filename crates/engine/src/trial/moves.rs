@@ -5,7 +5,7 @@ use super::wanted::{WantedCase, filled, read_roots, word};
 use orch_core::trial::{data_variants, overlay, state_variants, text_variants};
 use orch_core::workflow::{
     AFTER, Artifact, CHILDREN, Format, GivenCode, GivenContent, GivenFile, GivenRun, GivenTask,
-    Rule, TestSetup, VERIFIED, Workflow,
+    LAPSED, Rule, TestSetup, VERIFIED, Workflow,
 };
 use serde_json::{Map, Value};
 
@@ -65,6 +65,14 @@ pub(super) fn moves(
             });
         }
     }
+    if reads(LAPSED) {
+        for deadline in workflow.deadlines_of(wanted.phase()) {
+            found.push(TestSetup {
+                lapsed: vec![word(&deadline.name)],
+                ..setup.clone()
+            });
+        }
+    }
     if reads(VERIFIED) {
         of_verified(workflow, &rules, setup, &mut found);
     }
@@ -76,6 +84,10 @@ pub(super) fn moves(
         let people = (1..=count).map(|nth| word(&format!("person-{nth}")));
         found.push(TestSetup {
             approved: people.collect(),
+            ..setup.clone()
+        });
+        found.push(TestSetup {
+            rejected: vec![word("person-1")],
             ..setup.clone()
         });
     }
@@ -429,6 +441,12 @@ pub(super) fn smaller(setup: &TestSetup) -> Vec<TestSetup> {
     for used_up in fewer(&setup.used_up) {
         found.push(TestSetup {
             used_up,
+            ..setup.clone()
+        });
+    }
+    for lapsed in fewer(&setup.lapsed) {
+        found.push(TestSetup {
+            lapsed,
             ..setup.clone()
         });
     }

@@ -8,13 +8,14 @@ use super::TrialWorkflow;
 use super::files::TrialBytes;
 use super::moves::{contents, with};
 use super::wanted::{read_roots, word};
-use orch_base::{ActionName, PhaseId};
+use orch_base::{ActionName, PhaseId, TaskId, Timestamp};
 use orch_core::decide::{
-    Decision, ExecutorTrace, Facts, PatchOp, Recorded, Ruling, RulingOrder, State, Step,
-    Transition, Verdict, accept, apply, create, evaluate, give_up, initial_state, override_to,
-    pick, rollback, rule_on, settle, signalled, start,
+    Decision, Detail, DetailStep, ExecutorTrace, Facts, Lapse, PatchOp, Recorded, Ruling,
+    RulingOrder, State, Step, Transition, Verdict, accept, apply, create, deadlines, detailed,
+    evaluate, give_up, initial_state, override_to, pick, rollback, rule_on, settle, signalled,
+    start,
 };
-use orch_core::trial::{state_variants, trial_stamp};
+use orch_core::trial::{state_variants, trial_stamp, trial_step_at};
 use orch_core::workflow::{Artifact, GivenContent, GivenFile, Phase, Signal, TestSetup};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,6 +26,8 @@ const MOST_OF_ONE: usize = 6;
 const MOST_RESULTS: usize = 6;
 /// The person who gives orders in a play.
 const PERSON: &str = "somebody";
+/// The task of a play.
+const PLAYED: &str = "played";
 /// Why a person orders something in a play.
 const REASON: &str = "it is tried";
 
@@ -45,6 +48,8 @@ enum PlayEvent {
     Ruled(Option<(String, String)>, Box<Transition>),
     /// A step.
     Step(Box<Transition>),
+    /// A step that is due at a time.
+    Passes(Box<Transition>, Timestamp),
 }
 
 /// A play of a workflow.
@@ -116,6 +121,7 @@ impl<'t, 'a> Play<'t, 'a> {
         self.files_of(phase, &decision, &mut found);
         self.actions(&decision, &mut found);
         self.signals(&mut found);
+        self.times(&mut found);
         self.orders(&decision, &mut found);
         found
     }
@@ -280,6 +286,38 @@ impl<'t, 'a> Play<'t, 'a> {
         }
     }
 
+    /// Deadlines of the present attempt that may pass now.
+    fn times(&self, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        let Ok(task) = TaskId::new(PLAYED) else {
+            return;
+        };
+        for running in deadlines(workflow, &self.state) {
+            if running.has_lapsed {
+                continue;
+            }
+            let at = trial_stamp(trial_step_at(running.ends), None).at;
+            let lapse = Lapse {
+                deadline: running.name,
+                attempt: running.attempt,
+                entered: running.entered,
+                at: running.ends,
+            };
+            let label = format!("the deadline `{}` passes", lapse.deadline);
+            let step = DetailStep {
+                detail: Detail::Lapse(lapse),
+                at,
+                to: None,
+                former: None,
+                why: None,
+            };
+            if let Ok(step) = detailed(workflow, &self.state, &task, step) {
+                let happens = PlayEvent::Passes(Box::new(step), running.ends);
+                found.push(PlayChoice { label, happens });
+            }
+        }
+    }
+
     /// What a person may order.
     fn orders(&self, decision: &Decision, found: &mut Vec<PlayChoice>) {
         let workflow = self.trial.workflow;
@@ -333,6 +371,10 @@ impl<'t, 'a> Play<'t, 'a> {
                 self.take(step, Some(PERSON));
             }
             PlayEvent::Step(step) => self.take(step, Some(PERSON)),
+            PlayEvent::Passes(step, at) => {
+                self.steps = self.steps.max(trial_step_at(*at));
+                self.take(step, None);
+            }
         }
         self.settle();
     }

@@ -1,4 +1,4 @@
-//! `orch workflow new`: creates a workflow from a skill's configuration, or from a person's answers.
+//! `orch workflow new`: creates a workflow from a pattern, from a skill's configuration, or from a person's answers.
 
 use super::super::prelude::{Args, Context, ExitCode, Failure, Ui};
 use super::interview::{Words, interview};
@@ -7,16 +7,18 @@ use orch_engine::survey::Workspace;
 use orch_files::{open_regular, read_up_to};
 use orch_git::durable::{parent, write_atomic};
 use orch_read::{inside, parse_json, span};
-use orch_scaffold::{GeneratedFiles, Skill, SkillFault, Strategy};
+use orch_scaffold::{GeneratedFiles, Skill, SkillFault, Strategy, WorkflowPattern};
 use orch_view::{NewWorkflow, findings};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Create a workflow from a skill's configuration, or by answering questions.
+/// Create a workflow from a pattern, from a skill's configuration, or by answering questions.
 ///
-/// Writes a workflow document, a schema of its state, a prompt for each action, and a README under `system/`.
+/// With `--pattern`, writes a plain workflow with its schemas and tests under `system/`, to be changed.
+///
+/// Otherwise writes a loop of actions: a workflow document, a schema of its state, a prompt for each action, and a README.
 /// With `--from`, translates the conditions of a `skill-config.json` to CEL and rejects those that it cannot
-/// translate, with their positions. Without `--from`, asks a person at the terminal.
+/// translate, with their positions. Without, asks a person at the terminal.
 ///
 /// Nothing is committed. If a file with other content exists, writes nothing and exits with 1, unless
 /// `--force` is given.
@@ -24,6 +26,9 @@ use std::path::{Path, PathBuf};
 pub struct WorkflowNewArgs {
     /// The name of the workflow.
     name: String,
+    /// The pattern.
+    #[arg(long, conflicts_with_all = ["from", "strategy"])]
+    pattern: Option<PatternArg>,
     /// The skill's configuration.
     #[arg(long, value_name = "CONFIG.json")]
     from: Option<PathBuf>,
@@ -33,6 +38,33 @@ pub struct WorkflowNewArgs {
     /// Overwrite existing files and print which ones.
     #[arg(long)]
     force: bool,
+}
+
+/// A plain workflow to begin with.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum PatternArg {
+    /// A text that three readers review.
+    Article,
+    /// A proposal that two people approve.
+    Rfc,
+    /// A release with tests, coverage and a linter, which a person signs off.
+    Release,
+    /// Reports that are sorted and answered in time.
+    Triage,
+    /// A task that is done when its parts are.
+    Epic,
+}
+
+impl From<PatternArg> for WorkflowPattern {
+    fn from(choice: PatternArg) -> Self {
+        match choice {
+            PatternArg::Article => Self::Article,
+            PatternArg::Rfc => Self::Rfc,
+            PatternArg::Release => Self::Release,
+            PatternArg::Triage => Self::Triage,
+            PatternArg::Epic => Self::Epic,
+        }
+    }
 }
 
 /// How the next action is chosen.
@@ -56,6 +88,13 @@ impl From<StrategyArg> for Strategy {
     }
 }
 
+/// What a workflow was made from.
+#[derive(Clone, Copy)]
+enum NewFrom {
+    Pattern(WorkflowPattern),
+    Skill(Strategy),
+}
+
 /// A configuration, and the file it came from.
 struct SkillConfig {
     path: String,
@@ -68,6 +107,18 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
     let name = WorkflowName::new(&args.name)
         .map_err(|error| Failure::new(Code::WorkflowName, error.to_string()))?;
     let workspace = opened(&name, context, ui)?;
+    if let Some(pattern) = args.pattern {
+        let pattern = WorkflowPattern::from(pattern);
+        let files = pattern.files(name.as_str());
+        return write(
+            args,
+            &workspace,
+            context,
+            ui,
+            &files,
+            NewFrom::Pattern(pattern),
+        );
+    }
     let config = match &args.from {
         Some(path) => from_file(args, path, &workspace, context, ui)?,
         None => from_answers(args, &workspace, ui)?,
@@ -77,7 +128,14 @@ pub(super) fn run(args: &WorkflowNewArgs, context: &Context, ui: &Ui) -> Result<
         workspace.reader().root().join(path).is_file()
     }));
     let files = made_of(name.as_str(), &skill, faults, &config, context, ui)?;
-    write(args, &workspace, context, ui, &files, config.strategy)
+    write(
+        args,
+        &workspace,
+        context,
+        ui,
+        &files,
+        NewFrom::Skill(config.strategy),
+    )
 }
 
 /// Opens the repository. That its settings already name the new workflow is not an error.
@@ -226,14 +284,10 @@ fn from_answers(
 ) -> Result<SkillConfig, Failure> {
     if !ui.interactive {
         let message = "cannot ask questions: stdin or stderr is not a terminal";
-        let hint = Hint::run(&[
-            "orch",
-            "workflow",
-            "new",
-            &args.name,
-            "--from",
-            "skill-config.json",
-        ]);
+        let new = ["orch", "workflow", "new", &args.name];
+        let from = ["--from", "skill-config.json"];
+        let pattern = ["--pattern", WorkflowPattern::Article.as_str()];
+        let hint = Hint::run(&[&new[..], &from].concat()).or(&[&new[..], &pattern].concat());
         return Err(Failure::new(Code::NoTerminal, message).hint(hint));
     }
     // Check this before asking a dozen questions.
@@ -291,7 +345,7 @@ fn write(
     context: &Context,
     ui: &Ui,
     files: &GeneratedFiles,
-    strategy: Strategy,
+    made_from: NewFrom,
 ) -> Result<ExitCode, Failure> {
     let directory = workspace.settings().config().system.to_string();
     let place = |path: &str| {
@@ -333,9 +387,13 @@ fn write(
     }
     if context.global.json {
         let workflow = args.name.to_string();
-        let strategy = strategy.as_str();
+        let (pattern, strategy) = match made_from {
+            NewFrom::Pattern(pattern) => (Some(pattern.as_str()), None),
+            NewFrom::Skill(strategy) => (None, Some(strategy.as_str())),
+        };
         let answer = NewWorkflow {
             workflow,
+            pattern,
             strategy,
             made,
             replaced,
@@ -363,8 +421,14 @@ fn write(
         .store()
         .map(|_| format!("git add {} && git commit, then ", shell_word(place)));
     let add = add.unwrap_or_default();
-    ui.status(&format!(
-        "next: {add}orch new my-task --workflow {name} && orch run my-task"
-    ));
+    let next = match made_from {
+        NewFrom::Pattern(_) => {
+            format!("orch workflow play {name}, then {add}orch new my-task --workflow {name}")
+        }
+        NewFrom::Skill(_) => {
+            format!("{add}orch new my-task --workflow {name} && orch run my-task")
+        }
+    };
+    ui.status(&format!("next: {next}"));
     Ok(ExitCode::Fine)
 }

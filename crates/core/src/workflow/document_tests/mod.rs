@@ -60,6 +60,10 @@ pub struct TestSetup {
     pub after: Vec<GivenTask>,
     /// The people who approved in the present phase, each with a name.
     pub approved: Vec<Spanned<String>>,
+    /// The people who rejected in the present phase, each with a name.
+    pub rejected: Vec<Spanned<String>>,
+    /// The deadlines that have passed in the present attempt.
+    pub lapsed: Vec<Spanned<String>>,
     /// What a person orders of a run, to which rules with `on` respond.
     pub on: Option<Signal>,
 }
@@ -224,6 +228,8 @@ impl BlockReader<'_> {
             children: self.given_tasks(&mut table, "children"),
             after: self.given_tasks(&mut table, "after"),
             approved: self.texts_at(&mut table, "approved"),
+            rejected: self.texts_at(&mut table, "rejected"),
+            lapsed: self.texts_at(&mut table, "lapsed"),
             on: self.given_signal(&mut table),
         };
         let expect = match self.table(&mut table, "expect", "`expect`") {

@@ -83,6 +83,9 @@ impl TestNameCheck<'_> {
         for file in given.files.iter().chain(&given.before) {
             self.file(file, &artifacts);
         }
+        for deadline in &given.lapsed {
+            self.deadline(deadline, given.phase.as_ref());
+        }
         let run = &given.run;
         let done = run.done.iter().map(|(action, _)| action);
         for action in run.chosen.iter().chain(done).chain(&run.skipped) {
@@ -146,6 +149,28 @@ impl TestNameCheck<'_> {
         }
     }
 
+    /// A deadline passes only while the task is in its phase.
+    fn deadline(&mut self, name: &Spanned<String>, phase: Option<&Spanned<String>>) {
+        let workflow = self.workflow;
+        let Some(deadline) = workflow.deadline(&name.value) else {
+            let all = workflow.deadlines.iter();
+            let known: Vec<&str> = all.map(|one| one.name.as_str()).collect();
+            self.known(name, Code::WorkflowValue, "deadline", &known);
+            return;
+        };
+        let named = phase.and_then(|phase| workflow.phase_named(&phase.value));
+        let phase = named.map_or(&workflow.initial, |phase| &phase.id);
+        if *phase != deadline.phase {
+            let message = format!(
+                "the deadline `{}` is none of the phase `{phase}`",
+                name.value
+            );
+            let finding = Diagnostic::error(Code::WorkflowValue, message);
+            let hint = format!("it passes in the phase `{}`", deadline.phase);
+            self.report(name, finding.hint(hint));
+        }
+    }
+
     fn known(&mut self, name: &Spanned<String>, code: Code, what: &str, known: &[&str]) {
         if known.contains(&name.value.as_str()) {
             return;
@@ -174,7 +199,7 @@ mod tests {
     use serde_json::json;
 
     const MACHINE: &str = "# w\n\n```toml orch\n[artifact.note]\npath = \"notes/*.json\"\n[phase.write]\nproduces = [\"note\"]\n\
-        [phase.end]\nterminal = true\n[[rule]]\nid = \"ready\"\nfrom = \"write\"\nwhen = \"note.ready\"\nto = \"end\"\n\
+        [phase.end]\nterminal = true\n[deadline.write]\nafter = \"2h\"\n[[rule]]\nid = \"ready\"\nfrom = \"write\"\nwhen = \"note.ready\"\nto = \"end\"\n\
         because = \"it is there\"\n```\n\n";
 
     /// The tests of a document with this machine, and what is wrong with them: line, code, message and hint.
@@ -270,6 +295,16 @@ mod tests {
                 "expect = { findings = [\"json-sintax\"] }",
                 2,
                 "workflow-value: there is no finding `json-sintax` (did you mean `json-syntax`?)",
+            ),
+            (
+                "lapsed = [\"writ\"]\nexpect = {}",
+                2,
+                "workflow-value: there is no deadline `writ` (did you mean `write`?)",
+            ),
+            (
+                "phase = \"end\"\nlapsed = [\"write\"]\nexpect = {}",
+                3,
+                "workflow-value: the deadline `write` is none of the phase `end` (it passes in the phase `write`)",
             ),
             (
                 "on = \"begin\"\nexpect = {}",
