@@ -72,7 +72,7 @@ impl Lives {
         let artifacts = [
             "planning/plan.json",
             "proposal.md",
-            "review/code-review.json",
+            "review/code/verdict.json",
         ];
         let artifact = artifacts
             .into_iter()

@@ -29,7 +29,7 @@ pub fn lifecycle() -> Vec<Scene> {
             "planning/plan.json",
             r#"{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}"#,
         ),
-        file("review/plan-review.json", &verdict(0)),
+        file("review/plan/verdict.json", &verdict(0)),
     ];
     for nth in 1..=5 {
         let failure = if nth < 5 {
@@ -48,7 +48,7 @@ pub fn lifecycle() -> Vec<Scene> {
             "code/diff.patch",
             &format!("--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-old\n+new {nth}"),
         ));
-        scenes.push(file("review/code-review.json", &verdict(nth)));
+        scenes.push(file("review/code/verdict.json", &verdict(nth)));
         scenes.push(file("eval/junit.xml", &run));
     }
     scenes.push(Scene::Order(&["approve", "t"]));

@@ -52,7 +52,7 @@ fn one_bug_alone_costs_at_most_eight_commands_and_three_commits() {
         .says("tests failed")
         .reports("nothing was approved");
     assert_eq!(world.phase("fix-login"), "codegen");
-    assert!(!world.lives("tasks/fix-login/review/code-review.json"));
+    assert!(!world.lives("tasks/fix-login/review/code/verdict.json"));
 
     world.write("login", "refuse\n");
     typed("git commit -qam Right --trailer Orch-Task=fix-login").succeeds();
@@ -95,7 +95,7 @@ fn the_way_to_a_phase_is_approved_as_a_whole_or_not_at_all() {
         &["approve", "t", "--to", "test"],
         "the way to `test` is not open: in `codegen`",
     );
-    assert!(!world.lives("tasks/t/review/plan-review.json"));
+    assert!(!world.lives("tasks/t/review/plan/verdict.json"));
     refused(&["approve", "t", "--to", "planning"], "not a later phase");
     world
         .orch(&["approve", "t", "--to", "nowhere"])
@@ -140,7 +140,7 @@ fn the_way_to_a_phase_is_approved_as_a_whole_or_not_at_all() {
         "issues": [{"severity": "blocking", "message": "No test."}],
         "of": {"patch": code},
     });
-    world.write("tasks/t/review/code-review.json", refusal.to_string());
+    world.write("tasks/t/review/code/verdict.json", refusal.to_string());
     world
         .orch(&["approve", "t", "--to", "done"])
         .ends(3)

@@ -266,9 +266,9 @@ fn a_verdict_that_was_replaced_stands_if_it_says_that_it_judged_what_is_there() 
             .expect("one")["digest"]
             .clone()
     };
-    let mut review = world.json("tasks/t/review/code-review.json");
+    let mut review = world.json("tasks/t/review/code/verdict.json");
     review["of"] = json!({"plan": digest("plan"), "patch": digest("patch")});
-    world.write("tasks/t/review/code-review.json", review.to_string());
+    world.write("tasks/t/review/code/verdict.json", review.to_string());
     let told = world.orch(&["approve", "t"]).ends(5);
     assert!(!told.stderr.contains("code_review"), "{}", told.stderr);
 }
@@ -771,7 +771,7 @@ fn names_that_cannot_be_computed_are_told_and_close_the_approval() {
 #[test]
 fn what_judged_something_else_is_not_confirmed() {
     let world = World::accepting();
-    let mut review = world.json("tasks/t/review/code-review.json");
+    let mut review = world.json("tasks/t/review/code/verdict.json");
     review["of"] = json!({"patch": "5a31b217206663d424cb052aa10c2a9b969ed4a6"});
     world
         .orch(&[
@@ -787,7 +787,7 @@ fn what_judged_something_else_is_not_confirmed() {
         .orch(&["suggest", "t"])
         .succeeds()
         .says("orch confirm t code_review");
-    world.write("tasks/t/review/code-review.json", review.to_string());
+    world.write("tasks/t/review/code/verdict.json", review.to_string());
     let suggested = world.orch(&["suggest", "t"]).succeeds();
     assert!(
         !suggested.stdout.contains("orch confirm"),

@@ -525,7 +525,7 @@ fn every_forgery_is_named() {
         (
             "a skipped review",
             |world| skip(world, "codegen", "plan-accepted"),
-            "plan-review.json",
+            "review/plan/verdict.json",
         ),
         (
             "a skip to the end",
@@ -552,7 +552,7 @@ fn every_forgery_is_named() {
                 accept_plan(world);
                 world.plan_review("t", false, 2);
             },
-            "the record rests on review/plan-review.json@",
+            "the record rests on review/plan/verdict.json@",
         ),
         (
             "evidence that is nowhere",
@@ -561,7 +561,7 @@ fn every_forgery_is_named() {
                 let nowhere = "0123456789012345678901234567890123456789";
                 edit_last_entry(world, |entry| {
                     entry.evidence =
-                        vec![("review/plan-review.json".to_owned(), nowhere.to_owned())];
+                        vec![("review/plan/verdict.json".to_owned(), nowhere.to_owned())];
                 });
             },
             "which is not here",
@@ -570,7 +570,7 @@ fn every_forgery_is_named() {
             "evidence taken away",
             |world| {
                 accept_plan(world);
-                world.remove("tasks/t/review/plan-review.json");
+                world.remove("tasks/t/review/plan/verdict.json");
             },
             "which is not here",
         ),

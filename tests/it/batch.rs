@@ -244,7 +244,7 @@ fn the_trailers_of_a_batch_say_what_the_record_says() {
     world.git(&["commit", "-q", "--amend", "-m", &honest]);
     world.orch(&["audit", "--strict"]).succeeds();
     // The evidence of one step was exchanged.
-    let path = "tasks/a/review/plan-review.json";
+    let path = "tasks/a/review/plan/verdict.json";
     world.write(path, world.read(path).replace("true", "false"));
     world.git(&["commit", "-q", "--amend", "-a", "--no-edit"]);
     world

@@ -43,7 +43,7 @@ impl World {
         let of = json!({"patch": self.artifact("t", "patch")["digest"], "plan": self.artifact("t", "plan")["digest"]});
         let at = format!("2026-11-21T04:{minute:02}:00Z");
         let review = json!({"ok": ok, "issues": [], "of": of, "finished_at": at});
-        self.write("tasks/t/review/code-review.json", format!("{review:#}\n"));
+        self.write("tasks/t/review/code/verdict.json", format!("{review:#}\n"));
     }
 
     fn suggestion(&self, task: &str) -> Value {

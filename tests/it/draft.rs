@@ -17,8 +17,8 @@ fn unwritten(value: &Value) -> usize {
 fn a_draft_of_each_phase_moves_nothing_until_it_is_written() {
     for (phase, path) in [
         ("planning", "planning/plan.json"),
-        ("plan_review", "review/plan-review.json"),
-        ("review", "review/code-review.json"),
+        ("plan_review", "review/plan/verdict.json"),
+        ("review", "review/code/verdict.json"),
         ("test", "eval/eval-report.json"),
         ("accept", "accept/decision.json"),
     ] {
@@ -149,13 +149,13 @@ fn a_draft_that_is_written_counts() {
         (&answer["kind"], &answer["written"]),
         (&json!("draft"), &json!(true))
     );
-    let mut review = world.json("tasks/t/review/plan-review.json");
+    let mut review = world.json("tasks/t/review/plan/verdict.json");
     review["ok"] = true.into();
     review["reasons"] = json!(["The plan says how it is tested."]);
     let left = world.orch(&["next", "t"]).ends(3);
     assert!(left.stdout.contains("is invalid"), "{left:?}");
     review["issues"] = json!([]);
-    world.write("tasks/t/review/plan-review.json", review.to_string());
+    world.write("tasks/t/review/plan/verdict.json", review.to_string());
     world
         .orch(&["next", "t"])
         .succeeds()

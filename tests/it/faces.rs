@@ -120,7 +120,7 @@ fn an_explanation_begins_with_the_nearest_rule() {
     );
     let explained = &world.orch_json(&["explain", "t"])["explanations"][0];
     assert_eq!(explained["nearest"], "plan-accepted");
-    world.write("tasks/t/review/plan-review.json", "{");
+    world.write("tasks/t/review/plan/verdict.json", "{");
     assert_eq!(
         world.orch_json(&["explain", "t"])["explanations"][0]["nearest"],
         "plan-accepted"

@@ -250,7 +250,7 @@ fn a_record_of_another_object_format_is_named_and_its_files_start_anew() {
         "state.json",
         "transcript.jsonl",
         "planning/plan.json",
-        "review/plan-review.json",
+        "review/plan/verdict.json",
     ] {
         world.write(
             &format!("tasks/t/{file}"),

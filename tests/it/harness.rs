@@ -346,7 +346,7 @@ impl World {
 
     pub fn plan_review(&self, task: &str, ok: bool, nth: u32) {
         self.write(
-            &format!("tasks/{task}/review/plan-review.json"),
+            &format!("tasks/{task}/review/plan/verdict.json"),
             verdict(ok, nth),
         );
     }
@@ -354,7 +354,7 @@ impl World {
     /// A plan review that says which plan it judged, so that it counts although the plan is recorded after it.
     pub fn plan_review_of(&self, task: &str, ok: bool, nth: u32) {
         self.plan_review(task, ok, nth);
-        let path = format!("tasks/{task}/review/plan-review.json");
+        let path = format!("tasks/{task}/review/plan/verdict.json");
         let digest = self.git(&["hash-object", &format!("tasks/{task}/planning/plan.json")]);
         let mut review = self.json(&path);
         review["of"] = json!({"plan": digest.trim()});
@@ -368,7 +368,7 @@ impl World {
 
     pub fn code_review(&self, task: &str, ok: bool, nth: u32) {
         self.write(
-            &format!("tasks/{task}/review/code-review.json"),
+            &format!("tasks/{task}/review/code/verdict.json"),
             verdict(ok, nth),
         );
     }

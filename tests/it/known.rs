@@ -41,7 +41,7 @@ fn world() -> World {
     }
     world.orch(&["next", "a"]).succeeds();
     world.orch(&["next", "b"]).succeeds();
-    world.write("tasks/b/review/plan-review.json", "{\"verdict\": ");
+    world.write("tasks/b/review/plan/verdict.json", "{\"verdict\": ");
     world.write("tasks/d/planning/planning.ai.json", PLAN);
     world.write("tasks/e/planning/planning.ai.json", PLAN);
     world.git(&["add", "tasks/e"]);
@@ -71,7 +71,7 @@ fn whatever_changes_is_seen() {
             in_place(world.path("tasks/c/planning/planning.ai.json"));
         }),
         ("a file in a new directory", |world| {
-            world.write("tasks/a/review/plan-review.json", "{}")
+            world.write("tasks/a/review/plan/verdict.json", "{}")
         }),
         ("a file in a known directory", |world| {
             world.write("tasks/a/planning/more.json", "{}")
@@ -151,7 +151,7 @@ fn whatever_changes_is_seen() {
                 path,
                 world
                     .read(path)
-                    .replace("plan-review.json", "plan-verdict.json"),
+                    .replace("review/plan/verdict.json", "review/plan/other.json"),
             );
         }),
         ("a repository in a task", |world| {
@@ -420,7 +420,7 @@ fn what_no_commit_makes_a_difference_to_stays_known() {
         (
             "many steps, and a file",
             |world| {
-                world.write("tasks/a/review/plan-review.json", "{\"verdict\": ");
+                world.write("tasks/a/review/plan/verdict.json", "{\"verdict\": ");
                 for step in ["1", "2", "3"] {
                     let plan = PLAN.replace("the login", step);
                     world.write("tasks/c/planning/planning.ai.json", plan);

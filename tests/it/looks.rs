@@ -304,13 +304,13 @@ fn what_changes_between_the_look_and_the_lock_is_looked_at_again() {
 const AGENT: &str = r#"
 cat > /dev/null
 task=tasks/$ORCH_TASK
-mkdir -p $task/planning $task/review $task/code $task/eval
+mkdir -p $task/planning $task/review/plan $task/review/code $task/code $task/eval
 review() { echo "{\"ok\": true, \"issues\": [], \"finished_at\": \"2026-11-21T04:1$1:00Z\"}"; }
 case $ORCH_ACTION in
   planner) echo '{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}' > $task/planning/plan.json ;;
-  plan-reviewer) review 1 > $task/review/plan-review.json ;;
+  plan-reviewer) review 1 > $task/review/plan/verdict.json ;;
   coder) printf -- '--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new\n' > $task/code/diff.patch ;;
-  code-reviewer) review 2 > $task/review/code-review.json ;;
+  code-reviewer) review 2 > $task/review/code/verdict.json ;;
   tester) echo '<testsuite name="run" tests="1" failures="0"><testcase name="a"></testcase></testsuite>' > $task/eval/junit.xml ;;
 esac
 "#;
@@ -644,7 +644,7 @@ fn a_watch_that_begins_again_looks_at_what_has_changed() {
     world.plan_review("m-001", true, 1);
     taken(
         &mut again,
-        vec![changed(&["tasks/m-001/review/plan-review.json"])],
+        vec![changed(&["tasks/m-001/review/plan/verdict.json"])],
     );
     assert_eq!(world.phase("m-001"), "codegen");
 

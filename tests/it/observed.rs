@@ -312,7 +312,7 @@ fn the_log_holds_no_contents_no_arguments_and_no_environment() {
         .env("ORCH_ACTOR", format!("human:{SECRET}"));
     world.end(command.output().expect("orch runs"));
     // A file that is malformed, and settings that are.
-    world.write("tasks/t/review/plan-review.json", format!("{{ {SECRET}"));
+    world.write("tasks/t/review/plan/verdict.json", format!("{{ {SECRET}"));
     logged(&world, "trace", &["watch", "--once"]);
     world.write(
         "orch.toml",

@@ -433,7 +433,7 @@ fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it(
     world.orch(&["next", "t"]).succeeds().says("test -> accept");
     let change = last(&world);
     let why =
-        "evidence of earlier phases is gone: review/plan-review.json, review/code-review.json";
+        "evidence of earlier phases is gone: review/plan/verdict.json, review/code/verdict.json";
     assert_eq!(
         (&change["standing"], &change["why"]),
         (&json!("proven"), &json!(why)),
@@ -465,7 +465,7 @@ fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it(
     let (first, then) = reason.split_once("; then: ").expect("both");
     assert!(
         first.starts_with(
-            "review/plan-review.json is missing, although the task left `plan_review` with it"
+            "review/plan/verdict.json is missing, although the task left `plan_review` with it"
         ),
         "{reason}"
     );
@@ -481,12 +481,12 @@ fn evidence_that_is_gone_is_told_at_every_look_and_nothing_ends_well_without_it(
     });
     assert!(hint.is_some(), "{gone:#?}");
     world.orch(&["check", "t"]).says("evidence-gone");
-    world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone: plan_review (review/plan-review.json) is missing (the task left `plan_review` with it)");
+    world.orch(&["approve", "t"]).ends(3).says("the evidence of earlier phases is gone: plan_review (review/plan/verdict.json) is missing (the task left `plan_review` with it)");
     world.accept("t");
     world
         .orch(&["approve", "t"])
         .ends(3)
-        .says("review/plan-review.json");
+        .says("review/plan/verdict.json");
     world
         .orch(&["explain", "t"])
         .succeeds()

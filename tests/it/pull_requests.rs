@@ -27,7 +27,7 @@ impl World {
         world.orch(&["next", "t"]).succeeds();
         let issues = json!([{"severity": "minor", "message": "a </details> name", "file": "src/a.rs", "line": 3}]);
         let review = json!({"ok": true, "decision": "approved", "issues": issues});
-        world.write("tasks/t/review/code-review.json", review.to_string());
+        world.write("tasks/t/review/code/verdict.json", review.to_string());
         world.orch(&["next", "t"]).succeeds();
         world.tests("t", 0, 1);
         world.orch(&["next", "t"]).succeeds();

@@ -273,7 +273,7 @@ echo "$file" >> ../calls
 [ "$(wc -l < ../calls)" -le 20 ] || { rm -r tasks; exit 1; }
 case $file in
 *plan.json) echo '{"title": "Login", "what": "Refuse an empty password."}' > "$file" ;;
-*review.json) echo '{"ok": true, "issues": [], "finished_at": "2026-01-05T10:00:00Z"}' > "$file" ;;
+*verdict.json) echo '{"ok": true, "issues": [], "finished_at": "2026-01-05T10:00:00Z"}' > "$file" ;;
 *.patch) printf 'diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n' > "$file" ;;
 *) echo '<testsuite tests="1"><testcase name="a"/></testsuite>' > "$(dirname "$file")/junit.xml" ;;
 esac

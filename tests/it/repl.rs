@@ -35,7 +35,7 @@ fn next_is_answered_with_phase_next_and_reason_and_applied() {
         .says("t: planning -> plan_review");
     assert_eq!(world.phase("t"), "plan_review");
     // Nothing is due: the answer says why, and the code is that of `orch next`.
-    let answer = "suggested next  plan_review\nreason          review/plan-review.json is missing";
+    let answer = "suggested next  plan_review\nreason          review/plan/verdict.json is missing";
     world
         .orch(&["repl", "-c", "/next"])
         .ends(3)

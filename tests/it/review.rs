@@ -23,7 +23,7 @@ fn review(world: &World, said: &str) -> Terminal {
 #[test]
 fn a_person_sees_what_is_decided_and_writes_the_verdict() {
     let world = started("plan_review");
-    let file = "tasks/t/review/plan-review.json";
+    let file = "tasks/t/review/plan/verdict.json";
 
     // What is broken holds nothing up.
     let plan = world.read("tasks/t/planning/plan.json");

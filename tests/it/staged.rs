@@ -494,7 +494,7 @@ fn an_index_from_before_a_step_does_not_take_it_back() {
     // The step may have removed a file, too.
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();
-    world.remove("tasks/t/review/plan-review.json");
+    world.remove("tasks/t/review/plan/verdict.json");
     let old = fs::read(&index).expect("read");
     world
         .orch(&["next", "t", "--override", "It is urgent."])

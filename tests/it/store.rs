@@ -95,7 +95,7 @@ fn an_artifact_that_the_user_staged_goes_along_when_it_is_the_same() {
     world.git(&["add", "tasks/t/planning/plan.json"]);
     world.orch(&["next", "t"]).succeeds();
     world.plan_review("t", true, 1);
-    world.git(&["add", "-N", "tasks/t/review/plan-review.json"]);
+    world.git(&["add", "-N", "tasks/t/review/plan/verdict.json"]);
     world.orch(&["next", "t"]).succeeds();
     assert_eq!(world.dirty(), "");
 }

@@ -121,7 +121,7 @@ fn instructions_name_real_paths() {
     let prompt = world.orch(&["prompt", "t"]).succeeds().stdout;
     for path in [
         "tasks/t/code/diff.patch",
-        "tasks/t/review/code-review.json",
+        "tasks/t/review/code/verdict.json",
         "Orch-Task: t",
     ] {
         assert!(prompt.contains(path), "{path}: {prompt}");
@@ -182,7 +182,7 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
     let cases: [(&str, &str, &str, &str, &[Quoted]); 6] = [
         (
             "plan_review",
-            "review/plan-review.json",
+            "review/plan/verdict.json",
             review,
             "planning",
             &[
@@ -192,7 +192,7 @@ fn a_task_that_was_sent_back_quotes_the_verdict() {
         ),
         (
             "review",
-            "review/code-review.json",
+            "review/code/verdict.json",
             review,
             "codegen",
             &[
@@ -331,7 +331,7 @@ fn what_is_quoted_is_bounded() {
     let issues: Vec<Value> =
         (0..40).map(|nth| serde_json::json!({"severity": "blocking", "message": "x".repeat(9_000), "id": format!("I{nth}")})).collect();
     let review = serde_json::json!({"ok": false, "issues": issues}).to_string();
-    world.write("tasks/t/review/plan-review.json", review);
+    world.write("tasks/t/review/plan/verdict.json", review);
     world.orch(&["next", "t"]).succeeds();
     let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     assert_eq!(told["sentBack"]["omitted"], 30);
@@ -477,13 +477,13 @@ fn attempts_used_up_and_a_missing_need_are_both_told() {
     world.code_review("t", false, 5);
     let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     assert_eq!(told["kind"], "choose", "{told:#}");
-    world.remove("tasks/t/review/plan-review.json");
+    world.remove("tasks/t/review/plan/verdict.json");
     let told = world.orch_json(&["suggest", "t"])["suggestions"][0].clone();
     assert_eq!(told["kind"], "inconsistent", "{told:#}");
     let reason = told["reason"].as_str().expect("a text");
     for part in [
         "`codegen` has been attempted 5 times",
-        "plan_review (review/plan-review.json) is missing",
+        "plan_review (review/plan/verdict.json) is missing",
     ] {
         assert!(reason.contains(part), "{reason}");
     }
@@ -492,7 +492,7 @@ fn attempts_used_up_and_a_missing_need_are_both_told() {
 #[test]
 fn a_problem_is_told_once_and_a_reason_is_short() {
     let world = started("plan_review");
-    world.write("tasks/t/review/plan-review.json", "{\"issues\": []}\n");
+    world.write("tasks/t/review/plan/verdict.json", "{\"issues\": []}\n");
     let wrong = "`ok` is missing";
     for command in ["suggest", "prompt"] {
         let told = world
@@ -590,13 +590,13 @@ fn a_reviewer_who_objects_refuses_in_every_shape() {
             )
         };
         let to_of = |text: String| {
-            world.write("tasks/t/review/plan-review.json", text);
+            world.write("tasks/t/review/plan/verdict.json", text);
             world.orch_json(&["suggest", "t"])["suggestions"][0]["suggestedNext"].clone()
         };
         assert_eq!(to_of(review(&format!(", {said}"), "")), to, "{said}");
     }
     world.write(
-        "tasks/t/review/plan-review.json",
+        "tasks/t/review/plan/verdict.json",
         r#"{"aggregate": {"ok": true, "issues": [{"severity": "blocking", "message": "data loss"}]}}"#,
     );
     world

@@ -34,7 +34,7 @@ fn plan_accepted(world: &World, minute: u32) {
     let at = format!("2026-01-01T00:{minute:02}:00Z");
     report(
         world,
-        "review/plan-review.json",
+        "review/plan/verdict.json",
         json!({"ok": true, "issues": [], "finished_at": at}),
     );
 }
@@ -43,7 +43,7 @@ fn code_accepted(world: &World, minute: u32) {
     let at = format!("2026-01-01T01:{minute:02}:00Z");
     report(
         world,
-        "review/code-review.json",
+        "review/code/verdict.json",
         json!({"ok": true, "issues": [], "finished_at": at}),
     );
 }

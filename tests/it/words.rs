@@ -141,12 +141,12 @@ fn the_example_of_a_schema_is_not_told_as_an_earlier_version() {
         .orch(&["schema", "plan-review", "--example"])
         .succeeds();
     let example = example.stdout.replace("cancelled", "too large");
-    world.write("tasks/t/review/plan-review.json", &example);
+    world.write("tasks/t/review/plan/verdict.json", &example);
     let told = world.orch(&["next", "t"]).ends(3);
     told.says("the example of its schema").says("orch draft");
-    world.remove("tasks/t/review/plan-review.json");
+    world.remove("tasks/t/review/plan/verdict.json");
     world.orch(&["draft", "t", "plan_review"]).succeeds();
-    let drafted = world.json("tasks/t/review/plan-review.json");
+    let drafted = world.json("tasks/t/review/plan/verdict.json");
     let now = world.git(&["hash-object", "tasks/t/planning/plan.json"]);
     assert_eq!(drafted["of"]["plan"], now.trim());
 }

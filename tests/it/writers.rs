@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 const AGENT: &str = r#"
 cat > /dev/null
 task=tasks/$ORCH_TASK
-mkdir -p $task/planning $task/review $task/eval src
+mkdir -p $task/planning $task/review/plan $task/review/code $task/eval src
 review() { echo "{\"ok\": true, \"issues\": [], \"of\": $1, \"finished_at\": \"2026-11-21T04:10:00Z\"}"; }
 case $ORCH_ACTION in
   planner)
     echo '{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}' > $task/planning/plan.json
     BUSY ;;
-  plan-reviewer) review '{}' > $task/review/plan-review.json ;;
+  plan-reviewer) review '{}' > $task/review/plan/verdict.json ;;
   coder) echo 1 > src/a.rs; git add src; git commit -q -m code --trailer "Orch-Task: $ORCH_TASK" ;;
-  code-reviewer) review '{}' > $task/review/code-review.json ;;
+  code-reviewer) review '{}' > $task/review/code/verdict.json ;;
 esac
 "#;
 
@@ -197,7 +197,7 @@ fn each_turn_of_a_run_is_a_writer_of_its_own() {
 
 #[test]
 fn an_agent_that_judges_its_own_work_in_its_turn_is_told_and_held_where_that_is_required() {
-    let busy = r#"review "{\"plan\": \"$(git hash-object $task/planning/plan.json)\"}" > $task/review/plan-review.json"#;
+    let busy = r#"review "{\"plan\": \"$(git hash-object $task/planning/plan.json)\"}" > $task/review/plan/verdict.json"#;
     let world = World::worked_on(busy);
     let report = world.run_agents();
     assert_eq!(report["currentPhase"], "test", "{report:#}");
@@ -470,7 +470,7 @@ fn a_fault_of_the_settings_in_head_is_told_and_loosens_nothing() {
         std::fs::remove_file(world.path("orch.toml")).expect("it is there");
         world.write("orch.toml", &text);
         let held =
-            format!("nothing to apply: who wrote review/code-review.json is unknown; {said}");
+            format!("nothing to apply: who wrote review/code/verdict.json is unknown; {said}");
         world
             .orch(&["next", "t"])
             .ends(3)

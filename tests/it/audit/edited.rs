@@ -6,9 +6,9 @@ use crate::harness::{World, started};
 /// What somebody does to the file of the last step, and what is done with the commits.
 const ARTIFACTS: [(&str, &str); 5] = [
     ("plan_review", "planning/plan.json"),
-    ("codegen", "review/plan-review.json"),
+    ("codegen", "review/plan/verdict.json"),
     ("review", "code/diff.patch"),
-    ("test", "review/code-review.json"),
+    ("test", "review/code/verdict.json"),
     ("done", "accept/decision.json"),
 ];
 
@@ -94,7 +94,7 @@ fn a_reopen_that_is_reverted_after_an_edit_is_not_forged() {
     world
         .orch(&["reopen", "t", "--to", "accept", "--reason", "look again"])
         .succeeds();
-    edit(&world, "review/code-review.json");
+    edit(&world, "review/code/verdict.json");
     world.git(&["commit", "-q", "-a", "-m", "By hand"]);
     world.git(&["revert", "--no-edit", "HEAD~1"]);
     assert_eq!(last_change(&world)["standing"], "unverifiable");

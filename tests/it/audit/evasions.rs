@@ -147,7 +147,7 @@ fn only_the_workflow_that_stood_before_a_step_can_prove_it() {
 fn a_squash_must_hold_what_its_steps_rest_on() {
     type Tamper = fn(&World);
     let tampers: [Tamper; 3] = [
-        |world| world.remove("tasks/t/review/plan-review.json"),
+        |world| world.remove("tasks/t/review/plan/verdict.json"),
         |world| world.plan_review("t", false, 9),
         |world| world.remove("tasks/t/code/diff.patch"),
     ];

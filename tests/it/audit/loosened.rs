@@ -62,7 +62,7 @@ fn a_step_by_rules_that_the_range_loosened_is_found() {
             "\"x-orch-fill\": \"reason\",",
             |world| {
                 world.write(
-                    "tasks/t/review/plan-review.json",
+                    "tasks/t/review/plan/verdict.json",
                     r#"{"ok": true, "reasons": "It is good."}"#,
                 );
                 world.orch_by_program(&["next", "t"]).succeeds();

@@ -313,7 +313,7 @@ fn trailers_say_what_the_record_says() {
     world
         .orch(&["audit"])
         .ends(1)
-        .says("do not list the evidence review/plan-review.json");
+        .says("do not list the evidence review/plan/verdict.json");
     // A message without any trailers tells nothing, as after a squash.
     world.git(&["commit", "-q", "--amend", "-m", "reviewed"]);
     last(&world, "proven");

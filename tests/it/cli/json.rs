@@ -159,10 +159,10 @@ fn a_step_reads_the_same_in_every_answer() {
 fn findings_come_in_every_format() {
     let world = world();
     world.write(
-        "tasks/t/review/code-review.json",
+        "tasks/t/review/code/verdict.json",
         "{\n  \"ok\": \"yes\"\n}\n",
     );
-    let place = "tasks/t/review/code-review.json:2:";
+    let place = "tasks/t/review/code/verdict.json:2:";
     world.orch(&["check"]).ends(1).says(place);
     let json = document(
         &["check"],
@@ -172,7 +172,7 @@ fn findings_come_in_every_format() {
     world
         .orch(&["check", "--format", "github"])
         .ends(1)
-        .says("::error file=tasks/t/review/code-review.json,line=2");
+        .says("::error file=tasks/t/review/code/verdict.json,line=2");
     let sarif = document(
         &["check"],
         &world.orch(&["check", "--format", "sarif"]).ends(1),

@@ -21,14 +21,14 @@ fn every_step_is_one_commit_that_holds_its_own_proof_and_nothing_of_the_user() {
         ),
         (
             |w| w.plan_review("t", true, 1),
-            "review/plan-review.json",
+            "review/plan/verdict.json",
             "plan_review",
             "codegen",
         ),
         (|w| w.patch("t", 1), "code/diff.patch", "codegen", "review"),
         (
             |w| w.code_review("t", true, 1),
-            "review/code-review.json",
+            "review/code/verdict.json",
             "review",
             "test",
         ),

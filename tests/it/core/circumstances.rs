@@ -819,11 +819,11 @@ fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
         remembered: &knows,
         ..plain()
     };
-    let restore = "git restore -s abc1234 -- tasks/t-1/review/plan-review.json";
+    let restore = "git restore -s abc1234 -- tasks/t-1/review/plan/verdict.json";
     for (phase, gone, starts, ends) in [
         (
             "codegen",
-            "review/plan-review.json",
+            "review/plan/verdict.json",
             "code/diff.patch, code/tasks.md are missing",
             "",
         ),
@@ -836,8 +836,8 @@ fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
         ("accept", "", "accept/decision.json is missing", ""),
         (
             "accept",
-            "review/plan-review.json",
-            "review/plan-review.json is missing, although the task left `plan_review` with it; the task cannot be \
+            "review/plan/verdict.json",
+            "review/plan/verdict.json is missing, although the task left `plan_review` with it; the task cannot be \
              finished before it is restored: ",
             "; then: accept/decision.json is missing",
         ),
@@ -867,7 +867,7 @@ fn that_a_task_cannot_be_finished_is_told_where_it_could_be() {
         "{}",
         says.reason
     );
-    for path in ["review/plan-review.json", "code/diff.patch"] {
+    for path in ["review/plan/verdict.json", "code/diff.patch"] {
         world.files.remove(path);
     }
     let (plain, told) = (world.decide(), judged(&world, &world.recorded(), &known));

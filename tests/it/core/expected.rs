@@ -378,7 +378,7 @@ fn each_piece_of_lost_evidence_is_told_with_the_phase_that_had_it() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("accept");
     world.write("accept/decision.json", r#"{"verdict": "accepted"}"#);
-    for path in ["review/plan-review.json", "code/tasks.md"] {
+    for path in ["review/plan/verdict.json", "code/tasks.md"] {
         assert!(world.files.remove(path).is_some(), "{path}");
     }
     let decision = world.decide();
@@ -388,7 +388,7 @@ fn each_piece_of_lost_evidence_is_told_with_the_phase_that_had_it() {
     );
     assert_eq!(
         decision.reason,
-        "the work is accepted, but the evidence of earlier phases is gone: plan_review (review/plan-review.json) is missing (the task left \
+        "the work is accepted, but the evidence of earlier phases is gone: plan_review (review/plan/verdict.json) is missing (the task left \
          `plan_review` with it); tasks (code/tasks.md) is missing (the task left `codegen` with it)"
     );
 }

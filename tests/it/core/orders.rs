@@ -508,7 +508,7 @@ fn digests_of_another_format_say_nothing_of_a_task_that_goes_on_and_do_not_matte
 fn only_a_good_end_waits_for_evidence_that_is_gone() {
     let mut world = World::new(LIFECYCLE.clone());
     world.reach("codegen");
-    world.files.remove("review/plan-review.json");
+    world.files.remove("review/plan/verdict.json");
     for (phase, name) in [
         ("codegen", "transition"),
         ("review", "transition"),

@@ -383,7 +383,7 @@ fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
     ] {
         let mut world = World::new(Arc::new(shipped("global-state-machine")));
         world.reach("plan_review");
-        world.write("review/plan-review.json", file);
+        world.write("review/plan/verdict.json", file);
         let told = ruled(&world, ruling, None, Some("so it is")).expect("decided");
         assert_eq!(
             (told.transition.to.as_str(), told.draft.is_none()),
@@ -423,7 +423,7 @@ fn the_verdict_of_an_agent_is_a_proposal_to_a_person() {
 /// Where the phase itself lacks what it needs, no decision leads anywhere, and a person goes back without one.
 #[test]
 fn a_rejection_without_the_needs_of_its_phase_is_the_order_back() {
-    for (gone, back) in [("code/", "codegen"), ("planning/", "planning")] {
+    for (gone, back) in [("code/diff", "codegen"), ("planning/", "planning")] {
         let mut world = tested();
         let paths: Vec<String> = world
             .files
@@ -450,8 +450,8 @@ fn a_rejection_without_the_needs_of_its_phase_is_the_order_back() {
 #[test]
 fn a_rejection_finds_its_way_where_evidence_is_gone() {
     for (gone, to) in [
-        ("review/plan-review", "planning"),
-        ("review/code-review", "codegen"),
+        ("review/plan/", "planning"),
+        ("review/code/", "codegen"),
         ("eval/", "codegen"),
     ] {
         let mut world = tested();

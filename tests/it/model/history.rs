@@ -74,7 +74,7 @@ pub const PATHS: [(&str, &str); 13] = [
     ("plan", "planning/plan.json"),
     ("plan", "plan.json"),
     ("notes", "planning/notes.md"),
-    ("plan_review", "review/plan-review.json"),
+    ("plan_review", "review/plan/verdict.json"),
     ("plan_review", "planning/plan-review.json"),
     ("patch", "code/diff.patch"),
     ("tasks", "code/tasks.md"),

@@ -296,13 +296,13 @@ fn other_encoding() {
     world.commit("Set up orch");
     works(&world, ".");
     world.write(
-        "tasks/t/review/code-review.json",
+        "tasks/t/review/code/verdict.json",
         "\u{feff}{\0".to_owned() + "}\0",
     );
     world.git(&["add", "tasks"]);
     // Read from the work tree or from what is staged, it is the same file.
-    let bytes = world.git_ended(&["cat-file", "blob", ":tasks/t/review/code-review.json"]);
-    assert_eq!(bytes.stdout, world.read("tasks/t/review/code-review.json"));
+    let bytes = world.git_ended(&["cat-file", "blob", ":tasks/t/review/code/verdict.json"]);
+    assert_eq!(bytes.stdout, world.read("tasks/t/review/code/verdict.json"));
 }
 
 #[test]

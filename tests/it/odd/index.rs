@@ -122,7 +122,7 @@ fn sparse_part() {
 fn skip_worktree() {
     let world = with_task("codegen");
     let head = world.git(&["rev-parse", "HEAD"]);
-    let path = "tasks/old/review/plan-review.json";
+    let path = "tasks/old/review/plan/verdict.json";
     world.git(&["update-index", "--skip-worktree", path]);
     world.remove(path);
     world.patch("old", 1);
@@ -210,7 +210,7 @@ fn version_4() {
     world.git(&["update-index", "--index-version", "4"]);
     works(&world, ".");
     world.plan_review("t", true, 1);
-    world.git(&["add", "-N", "tasks/t/review/plan-review.json"]);
+    world.git(&["add", "-N", "tasks/t/review/plan/verdict.json"]);
     world.orch(&["next", "t"]).succeeds();
     sound_again(&world);
     assert_eq!(world.git(&["update-index", "--show-index-version"]), "4\n");

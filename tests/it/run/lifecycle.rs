@@ -9,14 +9,14 @@ const AGENT: &str = r#"
 cat > /dev/null
 n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count
 task=tasks/$ORCH_TASK
-mkdir -p $task/planning $task/review $task/code $task/eval $task/accept
+mkdir -p $task/planning $task/review/plan $task/review/code $task/code $task/eval $task/accept
 review() { echo "{\"ok\": true, \"issues\": [], \"finished_at\": \"2026-11-21T04:$((n + 10)):00Z\"}"; }
 echo "$ORCH_ACTION says it is all done"
 case $ORCH_ACTION in
   planner) echo '{"title": "Login", "status": "final", "why": "It fails.", "what": "Mend it."}' > $task/planning/plan.json ;;
-  plan-reviewer) review > $task/review/plan-review.json ;;
+  plan-reviewer) review > $task/review/plan/verdict.json ;;
   coder) printf -- '--- a/login.rs\n+++ b/login.rs\n@@ -1 +1 @@\n-old\n+new %s\n' $n > $task/code/diff.patch ;;
-  code-reviewer) review > $task/review/code-review.json ;;
+  code-reviewer) review > $task/review/code/verdict.json ;;
   tester)
     if [ -e tried ]; then case=""; failures=0; else case='<failure message="no"/>'; failures=1; touch tried; fi
     echo "<testsuite name=\"run $n\" tests=\"1\" failures=\"$failures\"><testcase name=\"a\">$case</testcase></testsuite>" > $task/eval/junit.xml ;;
@@ -116,7 +116,7 @@ fn an_agent_whose_report_never_counts_has_failed_whatever_it_writes() {
     );
     let reason = report["reason"].as_str().expect("a text");
     assert!(
-        reason.contains("3 times in a row; review/code-review.json is stale"),
+        reason.contains("3 times in a row; review/code/verdict.json is stale"),
         "{reason}"
     );
 }

@@ -160,7 +160,7 @@ fn a_clone_with_other_line_endings_says_the_same() {
     assert_eq!(original["suggestions"], clone["suggestions"]);
     assert_eq!(world.git(&["-C", "../clone", "status", "--porcelain"]), "");
     world.write(
-        "../clone/tasks/t/review/code-review.json",
+        "../clone/tasks/t/review/code/verdict.json",
         "{\"ok\": true, \"issues\": []}\r\n",
     );
     world.orch(&["-C", "../clone", "next", "t"]).succeeds();

@@ -220,7 +220,7 @@ fn of_many_directories_created_at_once_none_is_missed() {
     let files = [
         "state.json",
         "planning/plan.json",
-        "review/plan-review.json",
+        "review/plan/verdict.json",
     ];
     for task in 0..TASKS {
         files

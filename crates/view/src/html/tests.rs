@@ -331,7 +331,7 @@ fn a_task_page_says_why() {
         assert!(task.contains(part), "{what}: {part}\n{task}");
     }
     let page = file(&[samples::fix_invalid()], &[], &[], &[]);
-    let place = "<bdi class=\"mono\">tasks/t-42/review/plan-review.json:3:9</bdi>: <bdi>&quot;flase&quot; is not a boolean</bdi>";
+    let place = "<bdi class=\"mono\">tasks/t-42/review/plan/verdict.json:3:9</bdi>: <bdi>&quot;flase&quot; is not a boolean</bdi>";
     assert!(page.contains(place), "a finding has its line");
 }
 

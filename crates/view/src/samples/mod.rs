@@ -346,7 +346,7 @@ pub fn write_missing() -> Sample {
     missing.files.clear();
     missing.digest = None;
     missing.present = false;
-    let mut review = derived("plan_review", "review/plan-review.json", true);
+    let mut review = derived("plan_review", "review/plan/verdict.json", true);
     review.fresh = false;
     review.changed = true;
     review.stale_because = Some("it judged another plan".to_owned());
@@ -359,7 +359,7 @@ pub fn fix_invalid() -> Sample {
     let mut sample = waiting("plan_review", "the plan review is not valid");
     let mut expected = expected(
         "plan_review",
-        "review/plan-review.json",
+        "review/plan/verdict.json",
         Format::Json,
         ExpectState::Invalid,
         "its schema refuses it",
@@ -367,7 +367,7 @@ pub fn fix_invalid() -> Sample {
     expected.schema = Some("plan-review".to_owned());
     expected.of = BTreeMap::from([(artifact("plan"), Digest::of_blob(b"plan"))]);
     let place = Place {
-        path: "tasks/t-42/review/plan-review.json".to_owned(),
+        path: "tasks/t-42/review/plan/verdict.json".to_owned(),
         line: Some(3),
         column: Some(9),
         length: 5,
@@ -398,7 +398,7 @@ pub fn renew_stale() -> Sample {
     );
     let mut expected = expected(
         "plan_review",
-        "review/plan-review.json",
+        "review/plan/verdict.json",
         Format::Json,
         ExpectState::Stale,
         "unchanged since attempt 1 was sent back",

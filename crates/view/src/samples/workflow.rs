@@ -29,7 +29,7 @@ pub fn workflow() -> Workflow {
         ("plan", "planning/plan.json", Format::Json, None),
         (
             "plan_review",
-            "review/plan-review.json",
+            "review/plan/verdict.json",
             Format::Json,
             Some(review),
         ),

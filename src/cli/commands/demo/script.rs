@@ -9,9 +9,9 @@ use std::path::Path;
 
 const TITLE: &str = "Login accepts an empty password";
 const PLAN: &str = "planning/plan.json";
-const PLAN_REVIEW: &str = "review/plan-review.json";
+const PLAN_REVIEW: &str = "review/plan/verdict.json";
 const PATCH: &str = "code/diff.patch";
-const CODE_REVIEW: &str = "review/code-review.json";
+const CODE_REVIEW: &str = "review/code/verdict.json";
 const TESTS: &str = "eval/junit.xml";
 
 /// Plays every scene in `directory`, which must be empty.

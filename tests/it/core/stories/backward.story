@@ -2,7 +2,7 @@
 
 ## a refused plan goes back and must be new
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -19,15 +19,15 @@ rev 2 rounds=0
 {"n": "better"}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
 
 ## a blocking issue refuses the plan although it is ok
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "blocking": 1}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -41,13 +41,13 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 //- at plan_review
 //- planning/plan.json
 {"n": "edited while it was reviewed"}
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
@@ -380,7 +380,7 @@ done#1 done: the task is in `done`, which is terminal
 
 ## old bytes stay used up even if they come back
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false, "n": 1}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -393,12 +393,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 {"n": "new"}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false, "n": 2}
 //- settle
 plan_review -> planning (plan-refused) on plan_review

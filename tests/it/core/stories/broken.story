@@ -63,8 +63,8 @@ refused: no-earlier-phase: `planning` is the first phase
 {}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- records

@@ -6,8 +6,8 @@
 {"n": "edited"}
 //- settle
 codegen -> plan_review (plan-edited) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
@@ -15,7 +15,7 @@ planning: done #1, left with no notes, plan, substate "formalizing"
 plan_review: active #2, entered with plan, spent 1 plan_review
 codegen: sent_back #1
 rev 3 rounds=0
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "of": {"plan": "@plan"}}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
@@ -36,23 +36,23 @@ rev 4 rounds=0
 {"n": "edited"}
 //- settle
 codegen -> plan_review (plan-edited) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- planning/plan.json
 {"n": "edited again"}
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
 codegen -> plan_review (plan-edited) on plan
-plan_review#3 waits for agent: review/plan-review.json is stale: unchanged since attempt 2 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#3 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 2 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "n": 2}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
@@ -97,7 +97,7 @@ test#1 waits for agent: eval/report.json is missing
 
 ## a review replaced after use by a blocking one sends back
 //- at codegen
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false, "of": {"plan": "@plan"}}
 //- settle
 codegen -> planning (late-block) on plan_review
@@ -110,14 +110,14 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 {"n": "better"}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: it judged another version of `plan`
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: it judged another version of `plan`
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## a review replaced after use by another good one changes nothing
 //- at codegen
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "n": "again", "of": {"plan": "@plan"}}
 //- settle
 codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
@@ -141,7 +141,7 @@ planning: done #1, left with no notes, plan, substate "formalizing"
 plan_review: done #1, left with no plan_review
 codegen: active #1
 rev 2 rounds=0
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false}
 //- settle
 codegen -> planning (late-block) on plan_review
@@ -171,21 +171,21 @@ accept#1 waits for human: accept/decision.json is missing
 
 ## evidence that judged something nobody knows is stale
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "of": {"plam": "0000000000000000000000000000000000000000"}}
 //- show
-plan_review#1 waits for agent: review/plan-review.json is stale: `of` names `plam`, which is not in the workflow
-  expects review/plan-review.json stale, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is stale: `of` names `plam`, which is not in the workflow
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 
 ## evidence whose digest is no digest is stale
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "of": {"plan": "latest"}}
 //- show
-plan_review#1 waits for agent: review/plan-review.json is stale: `of` does not name one version of `plan`
-  expects review/plan-review.json stale, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is stale: `of` does not name one version of `plan`
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 

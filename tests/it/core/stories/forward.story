@@ -12,11 +12,11 @@ planning#1 waits for agent: planning/plan.json is missing
 {"title": "export"}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "of": {"plan": "@plan"}}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
@@ -71,7 +71,7 @@ rev 6 rounds=0
 ## everything there at once settles in one go
 //- planning/plan.json
 {}
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true}
 //- code/diff.patch
 +1
@@ -175,8 +175,8 @@ accept#1 waits for human: nobody has decided
 {}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch next t-1 --override WHY
 //- records
@@ -229,7 +229,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
 
 ## once the preferred file is used up, another path counts
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false, "n": 1}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -242,8 +242,8 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 {"n": 2}
 //- settle
 planning -> plan_review (planned) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
-  expects review/plan-review.json stale, of plan
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch confirm t-1 plan_review --reason WHY
   option orch next t-1 --override WHY

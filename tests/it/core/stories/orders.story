@@ -10,7 +10,7 @@ codegen#1 waits for agent: code/diff.patch, code/tasks.md are missing
   option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "of": {"plan": "@plan"}}
 //- code/diff.patch
 +1
@@ -336,16 +336,16 @@ rev 1 rounds=0
 ## an override waives no optional output
 //- order: override the plan is in my head
 planning -> plan_review (override), waiving plan
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing
   option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan
 //- planning/notes.md
 a late note
 //- settle
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing
   option orch prompt t-1
   option orch next t-1 --override WHY
   waived plan

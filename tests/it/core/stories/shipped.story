@@ -3,12 +3,12 @@
 ## a reviewer who says blocked refuses under an ok aggregate
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"reviewers": [{"id": "r1", "ok": true, "decision": "accept"}, {"id": "r2", "ok": true, "decision": "blocked"}], "aggregate": {"ok": true, "decision": "accepted"}}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"decision":"blocked","id":"r2","ok":true}
+  issue review/plan/verdict.json: {"decision":"blocked","id":"r2","ok":true}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -21,12 +21,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a reviewer who says no and decides nothing else refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"reviewers": [{"id": "r1", "ok": false}], "aggregate": {"ok": true}}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"id":"r1","ok":false}
+  issue review/plan/verdict.json: {"id":"r1","ok":false}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -39,12 +39,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a reviewer who says no and accepts refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"reviewers": [{"id": "r1", "ok": false, "decision": "accept"}], "aggregate": {"ok": true}}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"decision":"accept","id":"r1","ok":false}
+  issue review/plan/verdict.json: {"decision":"accept","id":"r1","ok":false}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -57,12 +57,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a code reviewer who says no and accepts refuses
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"reviewers": [{"id": "r1", "ok": false, "decision": "accept"}], "aggregate": {"ok": true}}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
 codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
-  issue review/code-review.json: {"decision":"accept","id":"r1","ok":false}
+  issue review/code/verdict.json: {"decision":"accept","id":"r1","ok":false}
   expects code/diff.patch stale
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -71,7 +71,7 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a reviewer who says no and defers leaves the verdict to the others
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"reviewers": [{"id": "r1", "ok": false, "decision": "defer"}, {"id": "r2", "ok": true}], "aggregate": {"ok": true}}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
@@ -83,12 +83,12 @@ codegen#1 waits for agent: code/diff.patch is missing
 ## a code reviewer who says blocked refuses under an ok aggregate
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"reviewers": [{"id": "r2", "ok": true, "decision": "blocked"}], "aggregate": {"ok": true}}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
 codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
-  issue review/code-review.json: {"decision":"blocked","id":"r2","ok":true}
+  issue review/code/verdict.json: {"decision":"blocked","id":"r2","ok":true}
   expects code/diff.patch stale
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -97,7 +97,7 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## an aggregate that needs changes refuses the code although it says ok
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"aggregate": {"ok": true, "decision": "needs_changes"}}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
@@ -180,14 +180,14 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 {"title": "x", "what": "y", "work": {"tasks": [{"id": "a"}, {"id": "a"}], "milestones": [{"tasks": ["b"]}]}}
 //- settle
 planning -> plan_review (plan-ready) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
+plan_review#1 waits for agent: review/plan/verdict.json is missing
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
   remark: the plan does not say how the work is tested
   remark: two work items have the same id
   remark: a milestone names a work item that does not exist
-  expects review/plan-review.json missing, of plan
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -199,10 +199,10 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 {"title": "x", "what": "y", "requirements": ["r"], "file_plan": [{"path": "src/a.rs"}, {"path": "src/a.rs"}], "acceptance_criteria": [{"id": "A1"}, "it works"], "test_plan": "unit tests"}
 //- settle
 planning -> plan_review (plan-ready) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
+plan_review#1 waits for agent: review/plan/verdict.json is missing
   remark: the plan names a file twice
   remark: an acceptance criterion says nothing that can be tested
-  expects review/plan-review.json missing, of plan
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -214,8 +214,8 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 {"meta": {"title": "x"}, "why": "w", "what": "y", "requirements": ["r"], "draft_files": ["src/a.rs"], "acceptance": ["it works"], "test_plan": {"cases": ["one"]}, "work": {"tasks": [{"id": "a"}], "milestones": [{"tasks": ["a"]}]}}
 //- settle
 planning -> plan_review (plan-ready) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -233,9 +233,9 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 +++ b/docs/a/b.md
 //- settle
 codegen -> review (code-ready) on plan, patch
-review#1 waits for agent: review/code-review.json is missing
+review#1 waits for agent: review/code/verdict.json is missing
   remark: the code changes `src/b.rs`, which the plan does not name
-  expects review/code-review.json missing, of patch, plan
+  expects review/code/verdict.json missing, of patch, plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -250,8 +250,8 @@ review#1 waits for agent: review/code-review.json is missing
 +++ b/src/b.rs
 //- settle
 codegen -> review (code-ready) on plan, patch
-review#1 waits for agent: review/code-review.json is missing
-  expects review/code-review.json missing, of patch, plan
+review#1 waits for agent: review/code/verdict.json is missing
+  expects review/code/verdict.json missing, of patch, plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -264,7 +264,7 @@ review#1 waits for agent: review/code-review.json is missing
 //- substate
 "review_ready"
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -302,8 +302,8 @@ planning#1 waits for agent: a part of the plan that lies apart cannot be read
 # The plan
 //- settle
 planning -> plan_review (plan-ready) on plan, plan_text
-plan_review#1 waits for agent: review/plan-review.json is missing
-  expects review/plan-review.json missing, of plan
+plan_review#1 waits for agent: review/plan/verdict.json is missing
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -313,7 +313,7 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 ## the record never shows a substate that rests on used-up evidence
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": false}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -334,12 +334,12 @@ rev 2
 {"title": "t", "what": "w, again"}
 //- settle
 planning -> plan_review (plan-ready) on plan
-plan_review#2 waits for agent: review/plan-review.json is stale: unchanged since attempt 1 was sent back
+plan_review#2 waits for agent: review/plan/verdict.json is stale: unchanged since attempt 1 was sent back
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
   remark: the plan does not say how the work is tested
-  expects review/plan-review.json stale, of plan
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -364,7 +364,7 @@ rev 4
 ## a plan review whose verdicts differ refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "aggregate": {"ok": false}}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -381,7 +381,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a plan review whose word is no approval refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "decision": "rejected"}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
@@ -398,12 +398,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a plan review is read without regard to case
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"reviewers": [{"id": "a", "decision": "Accept"}, {"id": "b", "decision": "Blocked"}], "aggregate": {"ok": true}}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"decision":"Blocked","id":"b"}
+  issue review/plan/verdict.json: {"decision":"Blocked","id":"b"}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -416,12 +416,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a plan review with an issue in capitals refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "issues": [{"severity": "BLOCKING", "message": "q"}]}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"message":"q","severity":"BLOCKING"}
+  issue review/plan/verdict.json: {"message":"q","severity":"BLOCKING"}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -434,12 +434,12 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a plan review with an issue of unknown severity refuses
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "issues": [{"severity": "fatal", "message": "q"}]}
 //- settle
 plan_review -> planning (plan-refused) on plan_review
 planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt 1 was sent back
-  issue review/plan-review.json: {"message":"q","severity":"fatal"}
+  issue review/plan/verdict.json: {"message":"q","severity":"fatal"}
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
@@ -452,7 +452,7 @@ planning#2 waits for agent: planning/plan.json is stale: unchanged since attempt
 ## a plan review that approves with mild issues passes
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "decision": "Approved", "issues": [{"severity": "Warning", "message": "q"}], "reviewers": [{"id": "a", "ok": false, "decision": "Defer"}]}
 //- settle
 plan_review -> codegen (plan-accepted) on plan, plan_review
@@ -464,7 +464,7 @@ codegen#1 waits for agent: code/diff.patch is missing
 ## a code review whose verdicts differ refuses
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "aggregate": {"ok": false}}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
@@ -477,7 +477,7 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a code review whose word is no approval refuses
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "decision": "rejected"}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
@@ -490,12 +490,12 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a code review is read without regard to case
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"reviewers": [{"id": "a", "decision": "Accept"}, {"id": "b", "decision": "Blocked"}], "aggregate": {"ok": true}}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
 codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
-  issue review/code-review.json: {"decision":"Blocked","id":"b"}
+  issue review/code/verdict.json: {"decision":"Blocked","id":"b"}
   expects code/diff.patch stale
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -504,12 +504,12 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a code review with an issue in capitals refuses
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "issues": [{"severity": "BLOCKING", "message": "q"}]}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
 codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
-  issue review/code-review.json: {"message":"q","severity":"BLOCKING"}
+  issue review/code/verdict.json: {"message":"q","severity":"BLOCKING"}
   expects code/diff.patch stale
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -518,12 +518,12 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a code review with an issue of unknown severity refuses
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "issues": [{"severity": "fatal", "message": "q"}]}
 //- settle
 review -> codegen (code-refused) on plan, plan_review, code_review
 codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 was sent back
-  issue review/code-review.json: {"message":"q","severity":"fatal"}
+  issue review/code/verdict.json: {"message":"q","severity":"fatal"}
   expects code/diff.patch stale
   option orch prompt t-1
   option orch confirm t-1 patch --reason WHY
@@ -532,7 +532,7 @@ codegen#2 waits for agent: code/diff.patch is stale: unchanged since attempt 1 w
 ## a code review that approves with mild issues passes
 //- shipped global-state-machine
 //- at review
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "decision": "Approved", "issues": [{"severity": "Warning", "message": "q"}], "reviewers": [{"id": "a", "ok": false, "decision": "Defer"}]}
 //- settle
 review -> test (code-accepted) on plan, patch, code_review
@@ -547,9 +547,9 @@ test#1 waits for agent: eval/eval-report.json is missing
 {"title": "x", "what": "y", "work": {"milestones": [{"tasks": "x"}]}}
 //- settle
 planning -> plan_review (plan-ready) on plan
-plan_review#1 waits for agent: review/plan-review.json is missing
+plan_review#1 waits for agent: review/plan/verdict.json is missing
   remark: the remarks of `plan_review` cannot be computed: plan_remarks: a macro iterates over a list or a map, not over text: `m.tasks` is "x"
-  expects review/plan-review.json missing, of plan
+  expects review/plan/verdict.json missing, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
@@ -569,13 +569,13 @@ plan_review#1 waits for agent: review/plan-review.json is missing
 +b
 //- settle
 codegen -> review (code-ready) on plan, patch
-review#1 waits for agent: review/code-review.json is missing
-  expects review/code-review.json missing, of patch, plan
+review#1 waits for agent: review/code/verdict.json is missing
+  expects review/code/verdict.json missing, of patch, plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
   option orch next t-1 --override WHY
-//- review/code-review.json
+//- review/code/verdict.json
 {"ok": true, "finished_at": "2026-01-02T03:04:05Z"}
 //- settle
 review -> test (code-accepted) on plan, patch, code_review
@@ -596,15 +596,15 @@ accept#1 waits for human: accept/decision.json is missing
 ## an example that was saved as it is counts for nothing
 //- shipped global-state-machine
 //- at plan_review
-//- review/plan-review.json
+//- review/plan/verdict.json
 {"ok": true, "reasons": ["Every requirement can be checked, and the file plan covers them."], "issues": [{"id": "I1", "severity": "warning", "message": "Say what happens to an upload that is cancelled."}], "of": {"plan": "1c0a7d1b3d4f5e6a7b8c9d0e1f2a3b4c5d6e7f80"}, "finished_at": "2026-11-21T04:50:00Z"}
 //- settle
-plan_review#1 waits for agent: review/plan-review.json is stale: it says the same as the example of its schema
+plan_review#1 waits for agent: review/plan/verdict.json is stale: it says the same as the example of its schema
   remark: the plan states no requirement
   remark: the plan names no file that it changes
   remark: the plan has no acceptance criterion
   remark: the plan does not say how the work is tested
-  expects review/plan-review.json stale, of plan
+  expects review/plan/verdict.json stale, of plan
   option orch prompt t-1
   option orch approve t-1
   option orch reject t-1 --reason WHY
