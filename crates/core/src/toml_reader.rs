@@ -64,6 +64,32 @@ pub struct TomlReader<D> {
     findings: Vec<Diagnostic>,
 }
 
+/// Where the heading or the key whose bytes are `again` stands before in a text.
+fn said_before(text: &str, again: &Range<usize>) -> Option<Range<usize>> {
+    let begins = text.get(..again.start)?.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[begins..].lines().next()?.trim();
+    let heading = Some(line).filter(|line| line.starts_with('['));
+    let key = text.get(again.clone())?;
+    let mut at = 0;
+    let mut found = None;
+    for line in text[..begins].split_inclusive('\n') {
+        let said = match heading {
+            Some(heading) => (line.trim() == heading).then_some(heading),
+            None => {
+                let rest = line.trim_start().strip_prefix(key);
+                let is_key = rest.is_some_and(|rest| rest.trim_start().starts_with('='));
+                is_key.then_some(key)
+            }
+        };
+        if let Some(said) = said {
+            let start = at + (line.len() - line.trim_start().len());
+            found = Some(start..start + said.len());
+        }
+        at += line.len();
+    }
+    found
+}
+
 /// The entries of one table. Reading takes them out one by one; the rest is unknown.
 pub struct TomlTable<'t, 'i> {
     title: &'static str,
@@ -116,6 +142,30 @@ impl<D: TomlDialect> TomlReader<D> {
     /// Adds a finding about the bytes `span`.
     pub fn report(&mut self, span: Range<usize>, finding: Diagnostic) {
         self.findings.push(self.dialect.place(finding, span));
+    }
+
+    /// Reports what keeps `text` from being TOML. The finding has this hint, or the line of what is said twice.
+    pub fn report_syntax(
+        &mut self,
+        text: &str,
+        faults: Vec<toml::de::Error>,
+        finding: &Diagnostic,
+    ) {
+        for fault in faults {
+            let message = fault.message().trim().replace('\n', ", ");
+            let span = fault.span().unwrap_or(text.len()..text.len());
+            let mut finding = finding.clone();
+            if let Some(first) = said_before(text, &span).filter(|_| message == "duplicate key") {
+                let place = self.dialect.place(finding.clone(), first.clone()).place;
+                let line = place.and_then(|place| place.line).unwrap_or_default();
+                finding.message = format!("`{}` is there twice", text[first].trim());
+                finding.hint = None;
+                finding = finding.hint(format!("the first is on line {line}; keep one of the two"));
+            } else {
+                finding.message = message;
+            }
+            self.report(span, finding);
+        }
     }
 
     /// Reports that the value of `key` is not of the type `expected`.

@@ -46,11 +46,9 @@ fn read(text: &str, path: &str) -> (Config, Vec<Diagnostic>) {
     }
     // After a syntax error, most other findings are consequences of it.
     let mut reader = TomlReader::new(SettingsDialect { text, path });
-    for fault in faults {
-        let hint = "write TOML, for example `key = \"value\"`; see https://toml.io";
-        let finding = Diagnostic::error(Code::ConfigSyntax, fault.message()).hint(hint);
-        reader.report(fault.span().unwrap_or(text.len()..text.len()), finding);
-    }
+    let hint = "write TOML, for example `key = \"value\"`; see https://toml.io";
+    let finding = Diagnostic::error(Code::ConfigSyntax, "").hint(hint);
+    reader.report_syntax(text, faults, &finding);
     (config, reader.findings())
 }
 
@@ -871,6 +869,34 @@ mod tests {
         );
         assert_eq!((config.limit_bytes, config.settle_ms), (9, 50));
         assert!(config.git.sign_off);
+    }
+
+    #[test]
+    fn what_is_there_twice_says_where_the_first_is() {
+        for (text, message, first, second) in [
+            (
+                "[people]\norders = 'terminal'\n[git]\n\n[people]\norders = 'anyone'\n",
+                "`[people]` is there twice",
+                1,
+                5,
+            ),
+            (
+                "# settle_ms\n  settle_ms = 1\nlimit_bytes = 9\nsettle_ms=2\n",
+                "`settle_ms` is there twice",
+                2,
+                4,
+            ),
+        ] {
+            let (_, findings) = parse(text, "f");
+            let found = &findings[0];
+            let hint = format!("the first is on line {first}; keep one of the two");
+            assert_eq!(
+                (found.code, found.message.as_str(), found.hint.clone()),
+                (Code::ConfigSyntax, message, Some(hint.into()))
+            );
+            let line = found.place.as_ref().and_then(|place| place.line);
+            assert_eq!(line, Some(second));
+        }
     }
 
     #[test]

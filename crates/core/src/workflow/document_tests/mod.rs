@@ -149,12 +149,9 @@ pub struct TestExpectation {
 pub fn document_tests(document: &Document) -> (Vec<DocumentTest>, Vec<Diagnostic>) {
     let mut reader = TomlReader::new(DocumentDialect(document));
     let (table, errors) = DeTable::parse_recoverable(&document.tests);
-    for error in errors {
-        let message = error.message().trim().replace('\n', ", ");
-        let finding = Diagnostic::error(Code::WorkflowSyntax, message);
-        let hint = "all `toml orch-test` blocks of a document form one TOML text; each test begins with `[[test]]`";
-        reader.report(error.span().unwrap_or(0..0), finding.hint(hint));
-    }
+    let hint = "all `toml orch-test` blocks of a document form one TOML text; each test begins with `[[test]]`";
+    let finding = Diagnostic::error(Code::WorkflowSyntax, "").hint(hint);
+    reader.report_syntax(&document.tests, errors, &finding);
     let mut top = TomlTable::new("a block of tests", table.get_ref());
     reader.unreachable(&mut top);
     let tables = match top.take("test") {

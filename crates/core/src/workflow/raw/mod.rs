@@ -169,13 +169,8 @@ pub(super) struct RawLimits {
 pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let mut reader = TomlReader::new(DocumentDialect(document));
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
-    for error in errors {
-        let message = error.message().trim().replace('\n', ", ");
-        reader.report(
-            error.span().unwrap_or(0..0),
-            Diagnostic::error(Code::WorkflowSyntax, message),
-        );
-    }
+    let finding = Diagnostic::error(Code::WorkflowSyntax, "");
+    reader.report_syntax(&document.toml, errors, &finding);
     let raw = reader.workflow(TomlTable::new("a workflow document", table.get_ref()));
     (raw, reader.findings())
 }
