@@ -59,6 +59,7 @@ test-fleet: ## The stores of leases at length, against real servers of git and N
 test-lsp: build ## The language server through Neovim and a client of the protocol (needs python3 and its registry)
 	tests/lsp/run.sh target/debug/orch
 
+# More arguments of the races.
 RACES ?=
 races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600", with links that are cut: RACES="--partition" (needs python3 and its registry)
 	$(CARGO) build --features nats
@@ -142,9 +143,9 @@ faults: ## Every system call that reads or writes fails once, or ends the proces
 protocol: ## The models of a commit and of leases with larger bounds, and each kill of the command that heals; takes minutes
 	ORCH_PROTOCOL=1 ORCH_FAULTS=1 $(CARGO) test --test it -- protocol --nocapture
 
-races: ## Workers of CLONES=8 clones on TASKS=40 tasks of one bare repository, killed at random by SEED=1 (needs python3 and flock)
+races: ## Workers of CLONES=8 clones on TASKS=40 tasks of one bare repository, killed at random by SEED=1; clocks apart, and clones that go away: RACES="--clocks --offline" (needs python3, flock, libfaketime)
 	$(CARGO) build
-	env $(IN_MEMORY) tests/races/run.py
+	env $(IN_MEMORY) tests/races/run.py $(RACES)
 
 bugs: ## Each deliberate bug of tests/bugs in a clone of the committed tree; its tests must fail. Takes half an hour
 	tests/bugs/run.sh

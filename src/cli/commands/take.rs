@@ -88,7 +88,7 @@ fn take(
             .map(|length| Duration::from_millis(length.milliseconds())),
         name: args.name.as_deref(),
         breaks: args.breaks.as_deref(),
-        run: None,
+        ..TakeWish::default()
     };
     let sight = workspace.look(task)?;
     let taken = context.writer(workspace).taking().take(&sight, wish)?;

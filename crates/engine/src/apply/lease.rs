@@ -33,6 +33,8 @@ pub struct TakeWish<'a> {
     pub breaks: Option<&'a str>,
     /// The run that takes it, which releases it when it ends.
     pub run: Option<&'a str>,
+    /// Whether a take-over is recorded later, after this work tree has caught up with what others have recorded.
+    pub records_later: bool,
 }
 
 /// A task that was taken.
@@ -78,7 +80,8 @@ impl Taking<'_> {
         self.holding.store()?.list().map(drop)
     }
 
-    /// Takes a task that was looked at, or renews the lease that this work tree has. A take-over is recorded.
+    /// Takes a task that was looked at, or renews the lease that this work tree has. A take-over is recorded, unless the wish says
+    /// that it is later.
     ///
     /// Returns [`Code::TaskHeld`] if another holds it and the wish does not break that, and an error if the caller may not
     /// break it, if there is no repository, or if the lease or the take-over cannot be written; then the lease is as
@@ -113,7 +116,7 @@ impl Taking<'_> {
                 over,
             } => (lease, before, over),
         };
-        if let Some(other) = &over
+        if let Some(other) = over.as_ref().filter(|_| !wish.records_later)
             && let Err(error) = self.record(task, &lease, wish.breaks)
         {
             leases.put_back(&task.id, &lease, other)?;

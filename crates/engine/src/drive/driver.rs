@@ -160,7 +160,10 @@ pub(super) fn take_up(
     let mut was_interrupted = false;
     let pid = std::process::id();
     let taken = match preset {
-        None => take_for_run(writer, sight, &files, &format!("{}-{pid}", now.seconds()))?,
+        None => {
+            let new = format!("{}-{pid}", now.seconds());
+            take_for_run(writer, sight, &files, &new, options.publish.is_some())?
+        }
         Some(_) => None,
     };
     let begun = files.begin(|old| {

@@ -531,7 +531,7 @@ pub fn catch_up(
     let sight = writer.workspace.look(task)?;
     sight.require_tracked()?;
     let run = format!("{}-{}", writer.now().seconds(), std::process::id());
-    take_for_run(writer, &sight, &files, &run)?;
+    take_for_run(writer, &sight, &files, &run, true)?;
     let mut publishing = Publishing::open(writer, task, remote)?;
     // After an error it may have moved, too.
     let has_moved = publishing.catch_up().unwrap_or(true);

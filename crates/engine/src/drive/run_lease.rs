@@ -44,12 +44,14 @@ impl RunLease {
     }
 }
 
-/// Takes the task for its run, with the id that a new one has; nothing outside git. Returns an error if another holds it.
+/// Takes the task for its run, with the id that a new one has; nothing outside git. With `is_published`, the run catches up with a
+/// remote before it records that. Returns an error if another holds it.
 pub(super) fn take_for_run(
     writer: &Writer<'_>,
     sight: &Sight,
     files: &RunFiles,
     new: &str,
+    is_published: bool,
 ) -> Result<Option<TakenTask>, Error> {
     if writer.workspace.reader.store().is_none() {
         return Ok(None);
@@ -58,6 +60,7 @@ pub(super) fn take_for_run(
     let run = last.as_ref().map_or(new, |last| last.id.as_str());
     let wish = TakeWish {
         run: Some(run),
+        records_later: is_published,
         ..TakeWish::default()
     };
     writer.taking().take(sight, wish).map(Some)
