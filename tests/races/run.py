@@ -57,13 +57,16 @@ name=$ORCH_TASK
 now() { read -r up _ < /proc/uptime; echo "$up"; }
 # The lock lasts as long as anything of this executor lives, however it is killed.
 exec 9>> "$RACE/locks/$name"
-flock -n 9 || echo "$name $(now) $(cat "$RACE/holders/$name")" >> "$RACE/overlaps"
-echo "$PWD" > "$RACE/holders/$name"
+if flock -n 9; then
+    echo "$PWD" > "$RACE/holders/$name"
+else
+    echo "$name $(now) $(cat "$RACE/holders/$name")" >> "$RACE/overlaps"
+fi
 echo "$name start $(now) $PWD" >> "$RACE/stamps"
 sleep $NAP
 if [ ! -e tasks/$name/note.md ]; then
     echo "$name" > tasks/$name/note.md
-    echo "$name" > $name.txt
+    echo "$name $PWD" > $name.txt
     git add $name.txt
     git commit -q -m "Code of $name"
     if [ -n "$AWAY" ] && [ ! -e "$RACE/away/$AWAY" ]; then
@@ -275,6 +278,15 @@ class Away:
     def task(self):
         return self.told.read_text().split()[0]
 
+    def said(self):
+        """What it said of its task."""
+        return [line for line in self.worker.log_path.read_text().splitlines() if self.task() in line]
+
+    def has_told(self):
+        """Whether it has said what became of its task: it was merged, or what is here is nowhere else."""
+        said = [line for line in self.said() if "merged in done: main" in line or "nowhere else" in line]
+        return self.is_back and bool(said)
+
     def check(self):
         """What does not hold of what it made."""
         if not self.is_back:
@@ -283,11 +295,12 @@ class Away:
         at = self.worker.place
         kept = ["git", "for-each-ref", "--format=%(refname)", "--contains", commit]
         here = self.world.run(*kept, at=at, fine=False).stdout.split()
-        said = [line for line in self.worker.log_path.read_text().splitlines() if task in line]
         print(f"{self.how}: {task}, made {commit:.9}, kept in {here}")
-        for line in said:
+        for line in self.said():
             print(f"    {line}")
         wrong = [] if here else [f"{self.how}: what it made of {task} is lost: {commit}"]
+        if not self.has_told():
+            wrong.append(f"{self.how}: it does not say what became of {task}")
         return wrong
 
 
@@ -347,9 +360,12 @@ def race(world, away, clocks):
             break
         time.sleep(0.5)
     took = time.monotonic() - begun
-    if away:
-        # They look at what has become of their tasks.
-        time.sleep(2 * LEASE)
+    # They look at what has become of their tasks.
+    patience = time.monotonic() + 6 * LEASE
+    while not all(one.has_told() for one in away) and time.monotonic() < patience:
+        for one in away:
+            one.worker.look(time.monotonic())
+        time.sleep(0.5)
     workers += [one.worker for one in away]
     for worker in workers:
         worker.kill("term")

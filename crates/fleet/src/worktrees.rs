@@ -8,6 +8,7 @@ use orch_base::{Code, Digest, Error, Hint, TaskId};
 use orch_core::config::{WorkTreeKind, WorkTreesConfig};
 use orch_files::{Directory, FileLock, io_error};
 use orch_git::{Store, Uncommitted};
+use std::cell::OnceCell;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -29,10 +30,12 @@ pub struct TaskTree {
 }
 
 /// The work trees of the tasks of a repository.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct TaskTrees<'a> {
     store: &'a Store,
     settings: &'a WorkTreesConfig,
+    /// The root of the main work tree, once git was asked.
+    main: OnceCell<PathBuf>,
 }
 
 /// That this process alone makes or removes the work tree of a task.
@@ -47,7 +50,11 @@ impl<'a> TaskTrees<'a> {
     /// The work trees of a repository, by these settings.
     #[must_use]
     pub fn new(store: &'a Store, settings: &'a WorkTreesConfig) -> Self {
-        Self { store, settings }
+        Self {
+            store,
+            settings,
+            main: OnceCell::new(),
+        }
     }
 
     /// The branch of a task.
@@ -58,9 +65,7 @@ impl<'a> TaskTrees<'a> {
 
     /// Where the work tree of a task is or would be. Returns an error if git cannot list the work trees.
     pub fn place(&self, task: &TaskId) -> Result<TaskTree, Error> {
-        let trees = self.store.work_trees().list()?;
-        let main = trees.first().map(|tree| tree.path.clone());
-        let main = main.unwrap_or_else(|| self.store.layout().root().to_owned());
+        let main = self.main()?;
         let name = main.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".git").unwrap_or(&name);
         let path = main.join(self.settings.path.of(name, task));
@@ -72,10 +77,20 @@ impl<'a> TaskTrees<'a> {
         })
     }
 
+    fn main(&self) -> Result<&PathBuf, Error> {
+        if let Some(main) = self.main.get() {
+            return Ok(main);
+        }
+        let trees = self.store.work_trees().list()?;
+        let main = trees.into_iter().next().map(|tree| tree.path);
+        let main = main.unwrap_or_else(|| self.store.layout().root().to_owned());
+        Ok(self.main.get_or_init(|| main))
+    }
+
     /// The work tree of a task; `None` if there is none in its place. Returns an error if git cannot list them.
     pub fn find(&self, task: &TaskId) -> Result<Option<TaskTree>, Error> {
         let tree = self.place(task)?;
-        Ok(if self.is_there(&tree)? {
+        Ok(if tree.path.exists() && self.is_there(&tree)? {
             Some(tree)
         } else {
             None
@@ -150,7 +165,7 @@ impl<'a> TaskTrees<'a> {
             return Err(Error::busy(message));
         };
         Ok(TreeClaim {
-            trees: *self,
+            trees: self.clone(),
             tree: self.place(task)?,
             note: directory.join(format!("{name}.unprepared")),
             _lock: lock,

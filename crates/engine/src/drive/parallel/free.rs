@@ -3,22 +3,22 @@
 //! A task is looked at in its work tree, else on its branch, else on the base branch: never in the work tree of a person.
 
 use super::Parallel;
-use super::remote::Furthest;
+use super::remote::{Furthest, RemoteTasks};
 use super::task::TaskStage;
 use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
-use orch_base::{Digest, TaskId};
-use orch_core::config::{BranchMerge, Config};
+use orch_base::{Digest, RepoPath, TaskId};
+use orch_core::config::{self, BranchMerge, Config};
 use orch_core::decide::{DutyKind, Ending, duty};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 impl Parallel<'_> {
     /// The tasks that an agent can go on with and on which nothing works, in the order of the task list. Notes tasks that are
     /// done and whose branch is not in the base branch. Returns an error if git cannot be read.
     pub(super) fn free_tasks(&mut self) -> Result<Vec<TaskRef>, Error> {
-        let base = self.base_tip()?;
-        let here = self.open()?.at(&base.to_string())?;
+        let (base, here) = self.base_files()?;
         let mut free = Vec::new();
         for task in here.finder().tasks()? {
             if self.chance(&task, base, &here)? == TaskChance::Free {
@@ -33,8 +33,7 @@ impl Parallel<'_> {
         &mut self,
         id: &TaskId,
     ) -> Result<Option<(TaskRef, TaskChance)>, Error> {
-        let base = self.base_tip()?;
-        let here = self.open()?.at(&base.to_string())?;
+        let (base, here) = self.base_files()?;
         let Some(task) = here.finder().task_of_id(id)? else {
             return Ok(None);
         };
@@ -58,6 +57,18 @@ impl Parallel<'_> {
         let tip = found.map(|found| found.commit);
         if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
             return Ok(TaskChance::None);
+        }
+        // A branch says by its tip whether there is something new.
+        let files = match tip {
+            Some(_) => None,
+            None => self.object(base, task.directory())?,
+        };
+        let has_ended_lease = |remote: &RemoteTasks<'_>| remote.has_ended(&task.id);
+        if files.is_some()
+            && self.finished.files_of(&task.id) == files
+            && !self.remote.as_ref().is_some_and(has_ended_lease)
+        {
+            return Ok(TaskChance::Taken);
         }
         let place = match found {
             None => None,
@@ -93,10 +104,20 @@ impl Parallel<'_> {
             }
             None => true,
         };
+        if is_joined && let Some(files) = files {
+            self.finished.note(&task.id, files);
+        }
         let branch = self.trees.branch(&task.id);
         let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
         match &mut self.remote {
-            Some(remote) if is_joined => remote.clean(&task.id, &branch),
+            Some(remote) if is_joined => {
+                remote.clean(&task.id, &branch);
+                if let Some(note) = remote.left_behind(&branch, base)? {
+                    let index = self.row(task)?;
+                    self.tasks[index].end(TaskStage::Unmerged, note);
+                    self.tasks[index].phase = phase;
+                }
+            }
             // Its run has nothing to do but to take it.
             Some(_) if joins => return Ok(TaskChance::Free),
             None if !is_joined => {
@@ -108,6 +129,25 @@ impl Parallel<'_> {
             _ => {}
         }
         Ok(TaskChance::Taken)
+    }
+
+    /// The base branch and its files. What is known of tasks that are done is forgotten if its rules are others now.
+    fn base_files(&mut self) -> Result<(Digest, Workspace), Error> {
+        let base = self.base_tip()?;
+        let here = self.open()?.at(&base.to_string())?;
+        let system = here.reader.settings.config().system.clone();
+        let settings = RepoPath::new(config::FILE);
+        let rules = [settings.ok(), Some(system)].into_iter().flatten();
+        let rules = rules.map(|path| self.object(base, &path));
+        let rules = rules.collect::<Result<Vec<_>, Error>>()?;
+        self.finished.keep_under(rules);
+        Ok((base, here))
+    }
+
+    /// The object that a commit has at a path.
+    fn object(&self, commit: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
+        let found = self.store.objects().source_at(commit).object(path)?;
+        Ok(found.map(|(object, _)| object))
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -213,6 +253,38 @@ impl Parallel<'_> {
         } else {
             None
         })
+    }
+}
+
+/// The tasks that are done and joined: they are not looked at again as long as the base branch has the same of them.
+#[derive(Debug, Default)]
+pub(super) struct FinishedTasks {
+    /// The rules that said so.
+    rules: Vec<Option<Digest>>,
+    /// The tree of the directory of each.
+    files: BTreeMap<TaskId, Digest>,
+}
+
+impl FinishedTasks {
+    /// Forgets all of them if these rules are others.
+    fn keep_under(&mut self, rules: Vec<Option<Digest>>) {
+        if self.rules != rules {
+            self.files.clear();
+            self.rules = rules;
+        }
+    }
+
+    fn note(&mut self, task: &TaskId, files: Digest) {
+        self.files.insert(task.clone(), files);
+    }
+
+    fn files_of(&self, task: &TaskId) -> Option<Digest> {
+        self.files.get(task).copied()
+    }
+
+    /// Something has come of the task since.
+    pub(super) fn forget(&mut self, task: &TaskId) {
+        self.files.remove(task);
     }
 }
 

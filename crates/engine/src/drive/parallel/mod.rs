@@ -19,6 +19,7 @@ use super::trust::{refuse_untrusted_setup, trust_clone};
 use crate::apply::Writer;
 use crate::drive::RunOptions;
 use crate::survey::{Error, TaskRef};
+use free::FinishedTasks;
 use landing::{BranchOutcome, LandRequest, Landing};
 use orch_base::{Class, Digest, TaskId, command};
 use orch_core::config::{BranchMerge, QueueAddress, WorkTreeKind};
@@ -84,6 +85,7 @@ struct Parallel<'a> {
     done: Vec<usize>,
     /// Where the branch of a task was when its run ended: there is nothing new to do on it.
     seen: BTreeMap<TaskId, Digest>,
+    finished: FinishedTasks,
     sent_back: BTreeMap<TaskId, u32>,
     /// When tasks are tried again that somebody else held.
     again: BTreeMap<TaskId, Instant>,
@@ -140,6 +142,7 @@ pub fn run_parallel(
         landing: None,
         done: Vec::new(),
         seen: BTreeMap::new(),
+        finished: FinishedTasks::default(),
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),
         looked: None,
@@ -339,6 +342,7 @@ impl Parallel<'_> {
         }
         let stage = row.stage;
         let task = row.task.clone();
+        self.finished.forget(&task);
         if FAULTS.contains(&code) && self.options.goes_on {
             // The next try may reach what this one could not. It begins with what is left of the budget.
             self.try_again(slot.index, AGAIN);

@@ -8,7 +8,7 @@ use super::task::ParallelTask;
 use crate::apply::Writer;
 use crate::drive::publish::push_steps;
 use crate::survey::{Error, TaskRef, Workspace};
-use orch_base::{Class, Code, Digest, Hint, TaskId};
+use orch_base::{Class, Code, Digest, Hint, TaskId, command};
 use orch_core::config::WorkTreeKind;
 use orch_fleet::forward::RemoteBranches;
 use orch_fleet::random;
@@ -204,6 +204,11 @@ impl<'a> RemoteTasks<'a> {
         }
     }
 
+    /// Whether a lease of a task is left that had ended when the store was asked last.
+    pub(super) fn has_ended(&self, task: &TaskId) -> bool {
+        self.over.iter().any(|over| over.task == *task)
+    }
+
     /// Removes what a killed worker has left of a task that is done and joined. A failure is logged: somebody does it later.
     pub(super) fn clean(&mut self, task: &TaskId, branch: &str) {
         self.forget(branch);
@@ -213,6 +218,26 @@ impl<'a> RemoteTasks<'a> {
                 tracing::warn!(error = error.logged(), %task, "a lease could not be removed");
             }
         }
+    }
+
+    /// What this clone has recorded of a task that others have done, for people; `None` if that is nothing.
+    pub(super) fn left_behind(&self, branch: &str, base: Digest) -> Result<Option<String>, Error> {
+        let git = self.store.work_trees();
+        let Some(tip) = git.tip(branch)? else {
+            return Ok(None);
+        };
+        if git.is_contained(tip, base)? {
+            return Ok(None);
+        }
+        let commits = match self.store.follow().ahead(base, tip)? {
+            1 => "1 commit".to_owned(),
+            count => format!("{count} commits"),
+        };
+        let range = format!("{}/{}..{branch}", self.name(), self.base);
+        let show = command(&["git", "log", &range]);
+        Ok(Some(format!(
+            "others have done it; {commits} on {branch} of this clone are nowhere else: {show}"
+        )))
     }
 
     /// Forgets the branch of a task here, too, unless a work tree has it.
