@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp migrated races-nats bench-fleet verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp migrated races-nats two-agents bench-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,10 @@ test-fleet: ## The stores of leases at length, against real servers of git and N
 
 test-lsp: build ## The language server through Neovim and a client of the protocol (needs python3 and its registry)
 	tests/lsp/run.sh target/debug/orch
+
+two-agents: ## Two agents in two work trees take ten tasks with dependencies to done, and a person only approves (needs python3)
+	$(CARGO) build
+	env $(IN_MEMORY) tests/fleet/two-agents.py target/debug/orch
 
 # More arguments of the races.
 RACES ?=

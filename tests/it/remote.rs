@@ -114,7 +114,16 @@ fn steps_are_pushed_under_their_lease_and_who_lost_it_pushes_nothing() {
     orch_in(
         &world,
         "../two",
-        &["take", "a", "--break", "One is slow", "--as", "Eve", "--for", "10s"],
+        &[
+            "take",
+            "a",
+            "--break",
+            "One is slow",
+            "--as",
+            "Eve",
+            "--for",
+            "10s",
+        ],
     )
     .succeeds();
     git_in(&world, "../two", &["push", "-q", "origin", "task/a"]);

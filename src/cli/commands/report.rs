@@ -6,7 +6,7 @@ use orch_core::decide::{
     ActorKind, Choice, Decision, Do, DutyKind, Objection, WHY, duty, is_order,
 };
 use orch_engine::apply::{Applied, NewResult, Order};
-use orch_engine::drive::{Controlled, work_tree_of_run};
+use orch_engine::drive::{Controlled, wake_workers, work_tree_of_run};
 use orch_engine::gather::transition_lines;
 use orch_engine::survey::{NamedBy, Sight, TaskRef, Workspace};
 use orch_view::{
@@ -174,8 +174,22 @@ pub(super) fn applied(
     )
 }
 
-/// Like [`applied`], for several tasks in one answer.
+/// Like [`applied`], for several tasks in one answer. Workers get word of what they could go on with.
 pub(super) fn applied_to_several(
+    workspace: &Workspace,
+    context: &Context,
+    ui: &Ui,
+    applied: &[Applied],
+    dry_run: bool,
+) -> Result<(), Failure> {
+    print_applied(workspace, context, ui, applied, dry_run)?;
+    if !dry_run {
+        wake_workers(&context.writer(workspace), applied);
+    }
+    Ok(())
+}
+
+fn print_applied(
     workspace: &Workspace,
     context: &Context,
     ui: &Ui,

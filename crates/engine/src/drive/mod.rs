@@ -63,7 +63,7 @@ pub use verification::{
     verify_wanted,
 };
 pub use verify_health::examine_verifications;
-pub use wake_ups::WatchPublisher;
+pub use wake_ups::{WatchPublisher, wake_workers};
 pub use watch_events::{OrderRequest, WatchEffect, WatchEvent, WatchMode};
 pub use watch_loop::{Waited, WatchHandle, WatchLoop, follow, wait_for};
 pub use watch_verifier::{VerifierReport, WatchVerifier};

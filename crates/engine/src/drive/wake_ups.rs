@@ -1,14 +1,14 @@
 //! Word to workers, over the queue: which task somebody could go on with now.
 //!
-//! A watch gives it, if `[leases]` has a queue beside it that a person has trusted. It hands a task to a thread and goes on;
-//! what becomes of the word is not its concern: workers look by themselves, too, if less often.
+//! A watch gives it, and a command that has recorded a step, if `[leases]` has a queue beside it that a person has trusted. They hand a task to a thread and go on;
+//! what becomes of the word is not their concern: workers look by themselves, too, if less often.
 
 use super::watch_events::WatchEffect;
-use crate::apply::{Writer, secret_of};
-use crate::survey::{Error, NetworkStore, Sight};
+use crate::apply::{Applied, Writer, secret_of};
+use crate::survey::{Error, HeldTasks, NetworkStore, Sight, TaskRef};
 use orch_base::{Code, Hint};
-use orch_core::config::{LeaseSettings, LeaseStoreKind, QueueAddress};
-use orch_core::decide::{Runner, duty};
+use orch_core::config::{BranchMerge, LeaseSettings, LeaseStoreKind, QueueAddress};
+use orch_core::decide::{DutyKind, Runner, duty};
 use orch_core::workflow::Owner;
 use orch_fleet::open::open_queue;
 use orch_fleet::queue::{QueueNews, QueuePlace, WakeQueue};
@@ -79,9 +79,9 @@ pub struct WatchPublisher {
 impl WatchPublisher {
     /// Publishes the task of an effect if an agent could go on with it now.
     pub fn hear(&mut self, writer: &Writer<'_>, effect: &WatchEffect) {
-        let sight: &Sight = match effect {
-            WatchEffect::Stands(sight) => sight,
-            WatchEffect::Moved(applied) => &applied.sight,
+        let (sight, is_work): (&Sight, bool) = match effect {
+            WatchEffect::Stands(sight) => (sight, is_work(sight)),
+            WatchEffect::Moved(applied) => (&applied.sight, is_work_now(writer, applied)),
             WatchEffect::Reloaded => {
                 self.is_refused = false;
                 return;
@@ -89,7 +89,7 @@ impl WatchPublisher {
             _ => return,
         };
         let settings = &writer.workspace.reader.settings.config.leases;
-        if settings.store != LeaseStoreKind::Nats || !is_work(sight) {
+        if settings.store != LeaseStoreKind::Nats || !is_work {
             return;
         }
         if let Some(queue) = self.queue(writer, settings) {
@@ -117,6 +117,37 @@ impl WatchPublisher {
         }
         self.begun.as_ref().map(|(_, queue)| queue)
     }
+}
+
+/// Gives word of tasks of which a command has recorded steps, and with which a worker could go on now: those that nobody holds.
+/// Waits for the servers for two seconds at most. What keeps it from giving word is logged.
+pub fn wake_workers(writer: &Writer<'_>, applied: &[Applied]) {
+    let reader = &writer.workspace.reader;
+    if reader.settings.config.leases.store != LeaseStoreKind::Nats {
+        return;
+    }
+    let is_free = |task: &TaskRef| matches!(HeldTasks::of(reader).lease_of(&task.id), Ok(None));
+    let due: Vec<&TaskRef> = applied
+        .iter()
+        .filter(|one| !one.steps.is_empty() && is_work_now(writer, one))
+        .map(|one| &one.sight.task)
+        .filter(|task| is_free(task))
+        .collect();
+    if due.is_empty() {
+        return;
+    }
+    match queue_place(writer, None).and_then(|place| open_queue(place, Box::new(log))) {
+        Ok(queue) => due.iter().for_each(|task| queue.publish(&task.id)),
+        Err(error) => tracing::info!(error = error.logged(), "workers get no word of what is due"),
+    }
+}
+
+/// As [`is_work`], of a task that has just moved. One that is done now has a branch to be joined with the base branch.
+fn is_work_now(writer: &Writer<'_>, applied: &Applied) -> bool {
+    let sight = &applied.sight;
+    let merge = writer.workspace.reader.settings.config.worktrees.merge;
+    let is_done = duty(sight.workflow(), &sight.decision, None).kind == DutyKind::Done;
+    is_work(sight) || (is_done && merge != BranchMerge::None)
 }
 
 /// Whether an agent, or `orch` itself, has to go on with a task, and no process does.

@@ -11,6 +11,7 @@ use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
 use orch_base::{Digest, RepoPath, TaskId};
 use orch_core::config::{self, BranchMerge, Config};
 use orch_core::decide::{DutyKind, Ending, duty};
+use orch_git::Store;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -61,7 +62,7 @@ impl Parallel<'_> {
         // A branch says by its tip whether there is something new.
         let files = match tip {
             Some(_) => None,
-            None => self.object(base, task.directory())?,
+            None => object(self.store, base, task.directory())?,
         };
         let has_ended_lease = |remote: &RemoteTasks<'_>| remote.has_ended(&task.id);
         if files.is_some()
@@ -76,7 +77,12 @@ impl Parallel<'_> {
             Some(found) => Some(self.open()?.at(&found.commit.to_string())?),
         };
         let place = place.as_ref().unwrap_or(here);
-        if self.is_driven(task, place) {
+        // By a run in its place, or in the work tree of the caller.
+        let places = [&self.writer.workspace.reader, &place.reader];
+        if places
+            .iter()
+            .any(|reader| reader.run_files(task).is_driven())
+        {
             return Ok(TaskChance::Taken);
         }
         if let Some(holder) = self.holder(task, place)? {
@@ -112,10 +118,13 @@ impl Parallel<'_> {
         match &mut self.remote {
             Some(remote) if is_joined => {
                 remote.clean(&task.id, &branch);
-                if let Some(note) = remote.left_behind(&branch, base)? {
-                    let index = self.row(task)?;
-                    self.tasks[index].end(TaskStage::Unmerged, note);
-                    self.tasks[index].phase = phase;
+                match remote.left_behind(&branch, base)? {
+                    Some(note) => {
+                        let index = self.row(task)?;
+                        self.tasks[index].end(TaskStage::Unmerged, note);
+                        self.tasks[index].phase = phase;
+                    }
+                    None => remote.remove_unused(&self.trees, &task.id, &branch),
                 }
             }
             // Its run has nothing to do but to take it.
@@ -138,16 +147,10 @@ impl Parallel<'_> {
         let system = here.reader.settings.config().system.clone();
         let settings = RepoPath::new(config::FILE);
         let rules = [settings.ok(), Some(system)].into_iter().flatten();
-        let rules = rules.map(|path| self.object(base, &path));
+        let rules = rules.map(|path| object(self.store, base, &path));
         let rules = rules.collect::<Result<Vec<_>, Error>>()?;
         self.finished.keep_under(rules);
         Ok((base, here))
-    }
-
-    /// The object that a commit has at a path.
-    fn object(&self, commit: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
-        let found = self.store.objects().source_at(commit).object(path)?;
-        Ok(found.map(|(object, _)| object))
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -216,14 +219,6 @@ impl Parallel<'_> {
         holder(task, place)
     }
 
-    /// Whether a process runs the task, in its place or in the work tree of the caller.
-    fn is_driven(&self, task: &TaskRef, place: &Workspace) -> bool {
-        let here = &self.writer.workspace.reader;
-        [here, &place.reader]
-            .iter()
-            .any(|reader| reader.run_files(task).is_driven())
-    }
-
     /// How a task stands in its place; `None` if there is nothing to do for an agent. Returns an error if it cannot be read,
     /// or a run would refuse to begin.
     fn end_of(&self, task: &TaskRef, place: &Workspace) -> Result<Option<SightChance>, Error> {
@@ -254,6 +249,12 @@ impl Parallel<'_> {
             None
         })
     }
+}
+
+/// The object that a commit has at a path.
+fn object(store: &Store, commit: Digest, path: &RepoPath) -> Result<Option<Digest>, Error> {
+    let found = store.objects().source_at(commit).object(path)?;
+    Ok(found.map(|(object, _)| object))
 }
 
 /// The tasks that are done and joined: they are not looked at again as long as the base branch has the same of them.
@@ -321,4 +322,26 @@ enum SightChance {
     Free,
     /// It is done, in this phase.
     Done(Option<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finished_tasks_are_known_by_their_files_and_under_the_same_rules() {
+        let task = TaskId::new("login").expect("valid");
+        let [files, rules, other] =
+            ["a", "b", "c"].map(|digit| Digest::parse(&digit.repeat(40)).expect("40 digits"));
+        let mut finished = FinishedTasks::default();
+        finished.keep_under(vec![Some(rules), None]);
+        finished.note(&task, files);
+        finished.keep_under(vec![Some(rules), None]);
+        assert_eq!(finished.files_of(&task), Some(files));
+        finished.keep_under(vec![Some(other), None]);
+        assert_eq!(finished.files_of(&task), None);
+        finished.note(&task, files);
+        finished.forget(&task);
+        assert_eq!(finished.files_of(&task), None);
+    }
 }

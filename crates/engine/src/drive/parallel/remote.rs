@@ -13,6 +13,7 @@ use orch_core::config::WorkTreeKind;
 use orch_fleet::forward::RemoteBranches;
 use orch_fleet::random;
 use orch_fleet::store::StoredLease;
+use orch_fleet::worktrees::TaskTrees;
 use orch_git::{RemotePlace, Store};
 use std::time::{Duration, Instant};
 
@@ -240,17 +241,32 @@ impl<'a> RemoteTasks<'a> {
         )))
     }
 
+    /// Removes the work tree and the branch of a task that others were faster to take and have done by now. A failure is logged:
+    /// `orch worktrees` lists what stays.
+    pub(super) fn remove_unused(&self, trees: &TaskTrees<'_>, task: &TaskId, branch: &str) {
+        let removed = trees.find(task).and_then(|found| match found {
+            Some(tree) if trees.stays_because(&tree, &self.base)?.is_none() => {
+                trees.claim(task)?.remove()
+            }
+            _ => Ok(()),
+        });
+        if let Err(error) = removed.and_then(|()| self.forget_here(branch)) {
+            tracing::warn!(error = error.logged(), %task, "a work tree could not be removed");
+        }
+    }
+
     /// Forgets the branch of a task here, too, unless a work tree has it.
     pub(super) fn forget_here(&self, branch: &str) -> Result<(), Error> {
         let git = self.store.work_trees();
-        let is_used = git
-            .list()?
-            .iter()
-            .any(|tree| tree.branch.as_deref() == Some(branch));
-        match git.tip(branch)? {
-            Some(tip) if !is_used => self.store.follow().drop_branch(branch, tip),
-            _ => Ok(()),
+        let Some(tip) = git.tip(branch)? else {
+            return Ok(());
+        };
+        let trees = git.list()?;
+        let mut branches = trees.iter().filter_map(|tree| tree.branch.as_deref());
+        if branches.any(|used| used == branch) {
+            return Ok(());
         }
+        self.store.follow().drop_branch(branch, tip)
     }
 
     /// Spreads several workers over the first free tasks, as far as others were faster before.
