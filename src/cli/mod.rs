@@ -36,6 +36,7 @@ use logging::Logging;
 use orch_base::{Code, Diagnostic, Error, Hint, Period, RepoPath};
 use orch_engine::apply::{CommitGroup, Writer};
 use orch_engine::drive::LaterWork;
+use orch_engine::run::{FENCED, put_up_fence};
 use orch_engine::survey::{Caller, KnownSettings, Purpose, Variables, Workspace, start_directory};
 use orch_view::{ErrorView, Style};
 use pager::Pager;
@@ -219,6 +220,10 @@ pub fn run(
     variable: impl Fn(&str) -> Option<String> + Clone + Send + Sync + 'static,
 ) -> u8 {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    // The start of an executor: nothing may have been done before, and no other thread may be there.
+    if arguments.get(1).is_some_and(|word| word == FENCED) {
+        return put_up_fence(&arguments[2..]);
+    }
     if let Some(shell) = variable(complete::VARIABLE).filter(|shell| !shell.is_empty()) {
         return complete::run(&shell, &arguments, variable);
     }

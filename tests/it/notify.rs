@@ -445,6 +445,7 @@ fn program(world: &World, script: &str, input: String) -> LimitedProgram {
         input,
         times,
         grace: Period::from_milliseconds(300),
+        fence: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The hooks of git: their directory, whether other repositories may share it, and those of the configuration.
 
-use super::environment::is_true;
+use super::environment::{is_true, settings};
 use super::error::GitFault;
 use super::git::{GitProgram, git_version};
 use super::{Error, GitSettings, Layout};
@@ -56,6 +56,17 @@ pub enum HooksLocation {
 }
 
 impl GitSettings<'_> {
+    /// The directory that git runs hooks from; the usual one if the settings of git cannot be read.
+    #[must_use]
+    pub fn hooks_directory(&self) -> PathBuf {
+        let usual = || self.layout.common_directory().join("hooks");
+        let settings = settings(&self.objects.repo);
+        settings.map_or_else(
+            |_| usual(),
+            |settings| self.layout.hooks_directory(&settings),
+        )
+    }
+
     /// The hooks directory that git uses: `core.hooksPath`, otherwise the one that all work trees share. Returns
     /// an error if git fails.
     ///

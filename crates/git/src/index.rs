@@ -326,10 +326,7 @@ impl<'s> Index<'s> {
         let Ok(config) = settings(&self.objects.repo) else {
             return true;
         };
-        let hooks = match config.get_path("core.hookspath") {
-            Ok(path) => self.layout.root.join(path),
-            Err(_) => self.objects.repo.commondir().join("hooks"),
-        };
+        let hooks = self.layout.hooks_directory(&config);
         hooks.join("post-index-change").exists()
             || config.get_str("core.fsync").is_ok()
             || (config.get_str("core.sharedrepository").is_ok() && !self.path().exists())

@@ -46,6 +46,14 @@ impl<'s> Layout<'s> {
         self.objects.repo.commondir()
     }
 
+    /// The directory that git runs hooks from, by these settings.
+    pub(super) fn hooks_directory(&self, settings: &git2::Config) -> PathBuf {
+        match settings.get_path("core.hookspath") {
+            Ok(path) => self.root.join(path),
+            Err(_) => self.common_directory().join("hooks"),
+        }
+    }
+
     /// The path of a file of `orch` for this work tree, inside the git directory.
     #[must_use]
     pub fn own(&self, name: &str) -> PathBuf {

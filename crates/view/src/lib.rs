@@ -101,7 +101,7 @@ pub use question::question;
 pub use rank::{TaskRank, sort};
 pub use relations::{GraphLabel, GraphNode, RelationsView, TaskGraph};
 pub use resolution::{Resolution, Resolutions};
-pub use run::{ControlReport, RunLine, RunReport, Runs};
+pub use run::{ControlReport, FenceView, RunLine, RunReport, Runs};
 pub use sheet::{
     ChangedFile, JudgedStep, SheetForm, SheetSource, TaskChange, TaskSheet, line_ranges,
     marked_lines,

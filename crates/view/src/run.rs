@@ -53,6 +53,8 @@ pub struct RunReport {
     pub transitions: Vec<TransitionLine>,
     /// The commands that continue the task.
     pub options: Vec<Vec<String>>,
+    /// Whether the last executor worked inside a fence; null if nobody wanted one or no executor was started.
+    pub fence: Option<FenceView>,
 }
 
 /// The result of a control request.
@@ -118,6 +120,19 @@ pub struct RunLine {
     pub waits_until: Option<String>,
     /// Why the run ended, or what it waits for.
     pub reason: Option<String>,
+}
+
+/// Whether an executor works inside a fence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct FenceView {
+    /// Whether there is a fence around it.
+    pub holds: bool,
+    /// Why there is none.
+    pub reason: Option<String>,
+    /// What it may write in the repository.
+    pub writes: Vec<String>,
 }
 
 super::json::documents! { RunReport = "run", ControlReport = "control", Runs = "runs" }

@@ -12,13 +12,13 @@ use orch_base::{Diagnostic, Error, Reason, locked};
 use orch_core::decide::{Ending, Mode};
 use orch_engine::apply::{Applied, Writer};
 use orch_engine::drive::{
-    Asked, Attendant, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, catch_up, last_end,
-    run_attended,
+    Asked, Attendant, FenceNews, Happened, RunEnd, RunOptions, StopFlag, TaskNotice, catch_up,
+    last_end, run_attended,
 };
 use orch_engine::notices::{FaultSink, Notifier};
 use orch_engine::run::end_with_parent;
 use orch_engine::survey::{Sight, TaskRef, Workspace};
-use orch_view::{AppliedView, RunReport, TaskView, TransitionLine};
+use orch_view::{AppliedView, FenceView, RunReport, TaskView, TransitionLine};
 use parallel::ParallelRequest;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
@@ -338,6 +338,21 @@ impl Attendant for RunTerminal<'_> {
     }
 }
 
+fn fence_view(news: &FenceNews) -> FenceView {
+    match news {
+        FenceNews::Up(writes) => FenceView {
+            holds: true,
+            reason: None,
+            writes: writes.clone(),
+        },
+        FenceNews::None(why) => FenceView {
+            holds: false,
+            reason: Some(why.clone()),
+            writes: Vec::new(),
+        },
+    }
+}
+
 /// Prints how a run ended.
 fn finish(
     workspace: &Workspace,
@@ -368,6 +383,7 @@ fn finish(
         due: end.work().map(|work| work.name().to_owned()),
         transitions,
         options,
+        fence: end.fence.as_ref().map(fence_view),
     };
     if context.global.json {
         ui.document(&report)?;

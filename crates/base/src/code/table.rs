@@ -263,6 +263,17 @@ codes! {
         "orch cannot read a file that a transition depends on.",
         "Its permissions forbid it, it is too large, or it is not a regular file.",
         "Run `orch check TASK` to see what is wrong with it.";
+    FenceBroken = "fence-broken", No,
+        "What held the fence of an executor was changed while it worked, so its turn was ended.",
+        "Somebody outside replaced a file that the fence covered, for example with `git checkout` or `git config`; or \
+         the executor came to another branch, or took commits away.",
+        "Look at what the turn left with `git status` and `git log`, then run `orch run TASK`.";
+    FenceRefused = "fence-refused", No,
+        "An executor could not write what it wanted to write, and the run came no further.",
+        "Inside the fence everything is read-only but what the phase writes. The message names what was refused, as \
+         far as the executor printed it.",
+        "If the phase has to write it, name it in the workflow (`produces`, `touches`) or in `writes` under `[fence]` in \
+         orch.toml; `fence = \"off\"` under `[executor.*]` works without a fence.";
     FilesExist = "files-exist", No,
         "Files that orch would write already exist.",
         "`orch workflow new` does not overwrite files.",
@@ -412,6 +423,10 @@ codes! {
          with `git reset COMMIT -- PATH`.",
         "Run the command in the hint. To undo the step on purpose: `git revert COMMIT`. To remove the task from git: \
          `git rm -r`.";
+    InsideFence = "inside-fence", No,
+        "The command would record something, and it was given inside the fence of an executor.",
+        "Inside the fence of a run orch reads. What the executor leaves is recorded by the run, when its turn has ended.",
+        "Write the files of the phase and end the turn.";
     Interrupted = "interrupted", Interrupted,
         "The command was interrupted.",
         "It received a signal, such as Ctrl-C, before it was done.",
@@ -546,6 +561,12 @@ codes! {
         "No executor is configured for this work.",
         "orch.toml has neither `[executor.NAME]` nor `[executor.default]` for it.",
         "Add one with its `command`, or give a command: `orch run TASK -- COMMAND`.";
+    NoFence = "no-fence", Usage,
+        "An executor has no fence around it.",
+        "The system permits no namespaces, as in most containers; or the workflow does not say what the phase writes, or \
+         writes it directly into the directory of the task. The message says which.",
+        "Let the system permit it, or give the outputs a directory of their own. With `fence = \"required\"` under \
+         `[executor.*]` in orch.toml the executor is not started; with `\"auto\"` it works without a fence.";
     NoGit = "no-git", Fault,
         "orch cannot find the `git` program.",
         "The operation needs the `git` command, which is not on the PATH.",

@@ -1,5 +1,6 @@
 //! `[executor.NAME]`: the program that performs an action, or the work of an agent.
 
+use super::fence::{FenceWish, fence_wish};
 use super::keys::{EXECUTOR, example};
 use super::reader::{SettingsReader, invalid};
 use crate::workflow::Times;
@@ -22,6 +23,8 @@ pub struct ExecutorConfig {
     pub times: Times,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Period,
+    /// Whether it works inside a fence.
+    pub fence: FenceWish,
 }
 
 impl Default for ExecutorConfig {
@@ -34,6 +37,7 @@ impl Default for ExecutorConfig {
                 ..Times::default()
             },
             grace: Period::from_seconds(5),
+            fence: FenceWish::default(),
         }
     }
 }
@@ -97,11 +101,13 @@ fn executor(reader: &mut SettingsReader<'_>, mut table: TomlTable<'_, '_>) -> Ex
         idle: period(reader, &mut table, "idle_timeout", None),
     };
     let grace = period(reader, &mut table, "grace", Some(default.grace)).unwrap_or_default();
+    let fence = fence_wish(reader, &mut table);
     reader.finish(table);
     ExecutorConfig {
         command,
         times,
         grace,
+        fence,
     }
 }
 

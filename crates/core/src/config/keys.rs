@@ -30,6 +30,7 @@ pub(super) const TOP: Section = Section {
         ("checkouts", "[checkouts]"),
         ("worktrees", "[worktrees]"),
         ("leases", "[leases]"),
+        ("fence", "[fence]"),
     ],
 };
 
@@ -117,7 +118,13 @@ pub(super) const EXECUTOR: Section = Section {
         ("soft_timeout", "soft_timeout = \"30m\""),
         ("idle_timeout", "idle_timeout = \"30m\""),
         ("grace", "grace = \"30m\""),
+        ("fence", "fence = \"required\""),
     ],
+};
+
+pub(super) const FENCE: Section = Section {
+    title: "`[fence]`",
+    keys: &[("writes", "writes = [\"~/.gnupg\"]")],
 };
 
 pub(super) const NOTIFY: Section = Section {
@@ -182,7 +189,7 @@ pub(super) const LEASES: Section = Section {
 };
 
 /// All tables.
-pub(super) const SECTIONS: [Section; 14] = [
+pub(super) const SECTIONS: [Section; 15] = [
     TOP,
     ROOT,
     GIT,
@@ -197,6 +204,7 @@ pub(super) const SECTIONS: [Section; 14] = [
     CHECKOUTS,
     WORKTREES,
     LEASES,
+    FENCE,
 ];
 
 /// The title of the table that a key belongs to, and an example of the key.

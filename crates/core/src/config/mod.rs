@@ -4,6 +4,7 @@
 //! their keys. Without the file, every field has the default that the template shows.
 
 mod executors;
+mod fence;
 mod keys;
 mod leases;
 mod loosened;
@@ -20,6 +21,7 @@ mod webhook;
 mod worktrees;
 
 pub use executors::{ExecutorConfig, Executors};
+pub use fence::{FenceConfig, FenceWish};
 pub use leases::{LeaseSettings, LeaseStoreKind, QueueAddress};
 pub use loosened::loosened;
 pub use notices::{NotifyAction, NotifyConfig};
@@ -181,6 +183,8 @@ pub struct Config {
     pub acknowledged: Vec<Acknowledged>,
     /// `[executor.NAME]`: the programs that perform actions and the work of agents.
     pub executors: Executors,
+    /// `[fence]`: what programs inside a fence may write besides.
+    pub fence: FenceConfig,
     /// `[verify.NAME]`: the commands of the project that `orch` runs on the code that it judges.
     pub verify: BTreeMap<VerificationName, VerifyTable>,
     /// `max` of `[checkouts]`: how many checkouts the verifications of a repository have at most.
@@ -372,6 +376,7 @@ impl Default for Config {
             acknowledged: Vec::new(),
             hook: Hook::default(),
             executors: Executors::default(),
+            fence: FenceConfig::default(),
             notify: Vec::new(),
             verify: BTreeMap::new(),
             most_checkouts: 8,

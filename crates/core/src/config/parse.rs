@@ -1,9 +1,10 @@
 //! Parses the text of `orch.toml` into a `Config` and reports all its problems.
 
 use super::executors::executors;
+use super::fence::fence;
 use super::keys::{
-    ACKNOWLEDGED, CHECKOUTS, GIT, HOOK, LEASES, PEOPLE, REQUIRE, ROOT, TOP, WATCH, WORKTREES,
-    example,
+    ACKNOWLEDGED, CHECKOUTS, FENCE, GIT, HOOK, LEASES, PEOPLE, REQUIRE, ROOT, TOP, WATCH,
+    WORKTREES, example,
 };
 use super::leases::leases;
 use super::notices::notify;
@@ -152,6 +153,10 @@ fn config(reader: &mut SettingsReader<'_>, document: &DeTable<'_>) -> Config {
         leases: reader
             .table(top, "leases", LEASES.title)
             .map(|table| leases(reader, table))
+            .unwrap_or_default(),
+        fence: reader
+            .table(top, "fence", FENCE.title)
+            .map(|table| fence(reader, table))
             .unwrap_or_default(),
         executors: top
             .take("executor")

@@ -73,6 +73,7 @@ pub fn commission(
         input: commission.prompt.clone(),
         times,
         grace: config.grace,
+        fence: None,
     };
     let executor = Executor {
         program,

@@ -5,6 +5,7 @@ use super::publish::{Next, PublishStop, Publishing};
 use super::run_lease::{RunLease, take_for_run};
 use super::spent::SpentCount;
 use super::trust::{refuse_untrusted, remember};
+use super::turn_fence::FencedTurns;
 use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
@@ -83,6 +84,8 @@ pub(super) struct Drive<'a> {
     has_performed: bool,
     /// The number of the last step when the executor began to work, until it was looked for later ones.
     worked_from: Option<u64>,
+    /// What became of the fence of the turns.
+    pub(super) fenced: FencedTurns,
 }
 
 /// The maximum age of the record while an executor works.
@@ -271,6 +274,7 @@ pub(super) fn take_up(
         complete: FileSets::new(),
         has_performed: false,
         worked_from: None,
+        fenced: FencedTurns::default(),
     };
     let ended = drive.go(report);
     if ended.as_ref().is_ok_and(|end| end.keeps_lease) {
@@ -665,7 +669,7 @@ impl Drive<'_> {
             .unwrap_or((Ending::Error, String::new()));
         let turns = self.machine.usage.turns;
         tracing::info!(task = %self.task.id, run = self.id, ending = ending.as_str(), turns, "run ended");
-        if let Some(error) = self.fault.take() {
+        if let Some(error) = self.fault.take().or_else(|| self.fenced.instead_of(ending)) {
             return Err(error);
         }
         let sight = own(self.writer.workspace.look(self.task)?);
@@ -685,6 +689,7 @@ impl Drive<'_> {
                 || (self.publishing.is_some() && ending == Ending::Completed),
             due: None,
             foreseen: Vec::new(),
+            fence: self.fenced.said,
         })
     }
 }

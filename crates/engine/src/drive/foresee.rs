@@ -154,5 +154,6 @@ fn forecast(
         keeps_lease: false,
         due,
         foreseen,
+        fence: None,
     }
 }

@@ -29,6 +29,7 @@ mod spent;
 mod task_notice;
 mod task_trees;
 mod trust;
+mod turn_fence;
 mod verification;
 mod verify_health;
 mod wake_ups;
@@ -152,6 +153,8 @@ pub enum Happened<'a> {
         /// The program and its arguments.
         argv: &'a [String],
     },
+    /// Whether the executors work inside a fence.
+    Fence(&'a FenceNews),
     /// The executor, or a verification, has printed a line.
     Line(&'a str),
     /// How long the executor has been running.
@@ -187,6 +190,15 @@ pub enum Happened<'a> {
     Note(&'a Diagnostic),
 }
 
+/// Whether executors work inside a fence, as it was said at the first turn of a phase.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FenceNews {
+    /// They do, and this is what they may write.
+    Up(Vec<String>),
+    /// They do not, and why.
+    None(String),
+}
+
 /// How a run ended.
 pub struct RunEnd {
     /// The kind of ending.
@@ -211,6 +223,8 @@ pub struct RunEnd {
     pub due: Option<NextStep>,
     /// The steps that a run would record before that; only for a dry run.
     pub foreseen: Vec<Transition>,
+    /// Whether its last executor worked inside a fence; `None` if nobody wanted one, or none was started.
+    pub fence: Option<FenceNews>,
 }
 
 impl RunEnd {

@@ -4,6 +4,7 @@ use super::agent_end::{TurnEnd, unmarked_by};
 use super::driver::{Drive, case, not_started};
 use super::leftovers::GRACE;
 use super::trust::refuse_untrusted;
+use super::turn_fence::{BranchBefore, Fencing, fence_words, lost_cover, turn_fence};
 use super::{Happened, Reporter, executor_environment, executor_for};
 use crate::run::{
     ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
@@ -29,6 +30,9 @@ pub(super) fn executor_patience(config: &Config) -> Duration {
 /// The minimum interval between checks for a control request.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How many ticks pass between two looks at the mounts of an executor.
+const LOOK_AT_MOUNTS: u32 = 5;
+
 impl Drive<'_> {
     /// Starts an executor for the current work, and waits for its end.
     pub(super) fn perform(&mut self, report: &mut Reporter<'_>) -> Returned {
@@ -39,8 +43,9 @@ impl Drive<'_> {
         self.spent
             .count(self.writer, &self.task.id, &mut self.machine.usage);
         let saving = self.begin_save();
-        let executor = self.executor(&sight, &work, &name);
+        let executor = self.executor(&sight, &work, &name, report);
         let guard = self.guard_turn();
+        let branch = BranchBefore::of(self.writer);
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
@@ -77,7 +82,8 @@ impl Drive<'_> {
             ..ExecutorTrace::default()
         };
         let mut last_lines = Vec::new();
-        match self.listen(&name, &executor, &mut last_lines, report) {
+        let mut broken = None;
+        match self.listen((&name, &executor), &mut last_lines, &mut broken, report) {
             Ok(Performed {
                 ended: Ended::NotStarted(why),
                 ..
@@ -86,7 +92,17 @@ impl Drive<'_> {
                 notes(&performed, &name, report);
                 self.report_overreach(&guard, &work, report);
                 self.see_writer(&sight, outputs, &work);
-                self.returned((&name, &executor, &last_lines), performed, trace, report)
+                let mut returned =
+                    self.returned((&name, &executor, &last_lines), performed, trace, report);
+                if executor.program.fence.is_some() {
+                    let moved = || branch?.moved(self.writer);
+                    if let Some(error) = broken.or_else(moved) {
+                        returned.how = ExecutorExit::Hopeless(error.to_string());
+                        self.fault.get_or_insert(error);
+                    }
+                    self.say_refused(&mut returned, report);
+                }
+                returned
             }
             Err(error) => self.refuse_start(error),
         }
@@ -122,13 +138,34 @@ impl Drive<'_> {
         }
     }
 
+    /// Adds what the fence refused to what is said of a turn, and says it.
+    fn say_refused(&self, returned: &mut Returned, report: &mut Reporter<'_>) {
+        let Some(refused) = self.fenced.refused() else {
+            return;
+        };
+        report(&Happened::Note(&Diagnostic::note(
+            Code::FenceRefused,
+            refused.as_str(),
+        )));
+        returned.said = Some(match returned.said.take() {
+            Some(said) => format!("{refused}; {said}"),
+            None => refused,
+        });
+    }
+
     fn refuse_start(&mut self, error: Error) -> Returned {
         let tried = not_started(error.to_string());
         self.fault.get_or_insert(error);
         tried
     }
 
-    fn executor(&self, sight: &Sight, work: &Work, name: &str) -> Result<Executor, Error> {
+    fn executor(
+        &mut self,
+        sight: &Sight,
+        work: &Work,
+        name: &str,
+        report: &mut Reporter<'_>,
+    ) -> Result<Executor, Error> {
         let workflow = sight.workflow();
         let (config, mut times) = executor_for(self.writer, workflow, work, self.options)?;
         refuse_untrusted(self.writer, &config.command, self.options)?;
@@ -138,18 +175,27 @@ impl Drive<'_> {
         // The executor reads the state from its file.
         self.writer.records().renew_state(sight)?;
         let result = self.files.result(name);
+        let work_named = (work.name(), work.attempt);
+        let mut environment = executor_environment(self.writer, self.task, work_named, &result);
+        let mut input = self.prompt(sight, work);
+        let fencing = turn_fence(self.writer, sight, &config, self.files)?;
+        if let Some(news) = self.fenced.begin(&fencing) {
+            report(&Happened::Fence(&news));
+        }
+        let mut fence = None;
+        if let Fencing::Fenced(fenced) = fencing {
+            input += &fence_words(&fenced);
+            environment.extend(fenced.environment());
+            fence = Some(fenced.fence);
+        }
         let program = LimitedProgram {
             argv: config.command,
             directory: self.writer.workspace.reader.root.clone(),
-            environment: executor_environment(
-                self.writer,
-                self.task,
-                (work.name(), work.attempt),
-                &result,
-            ),
-            input: self.prompt(sight, work),
+            environment,
+            input,
             times,
             grace: config.grace,
+            fence,
         };
         Ok(Executor {
             program,
@@ -162,9 +208,9 @@ impl Drive<'_> {
     /// but a killed runner would leave it behind.
     fn listen(
         &mut self,
-        name: &str,
-        executor: &Executor,
+        (name, executor): (&str, &Executor),
         last_lines: &mut Vec<String>,
+        broken: &mut Option<Error>,
         report: &mut Reporter<'_>,
     ) -> Result<Performed, Error> {
         let stop = self.stop.clone();
@@ -172,8 +218,12 @@ impl Drive<'_> {
         let run = self.id.clone();
         let looked: Cell<Option<Instant>> = Cell::new(None);
         let is_lost = Cell::new(false);
+        let is_broken = Cell::new(false);
+        let fence = executor.program.fence.as_ref();
+        let mut process = 0;
+        let mut ticks = 0_u32;
         let wants_stop = || {
-            if stop.is_set() || is_lost.get() {
+            if stop.is_set() || is_lost.get() || is_broken.get() {
                 return true;
             }
             if looked.get().is_some_and(|at| at.elapsed() < LOOK) {
@@ -188,6 +238,7 @@ impl Drive<'_> {
         ));
         let performed = executor.perform(log, &stop.running, &wants_stop, &mut |live| match live {
             Live::Started { group, at } => {
+                process = group;
                 if let Err(error) = files.keep_process(name, &Process::new(group, at)) {
                     let message = format!("cannot record the start of the executor: {error}");
                     report(&Happened::Note(&Diagnostic::warning(
@@ -198,12 +249,24 @@ impl Drive<'_> {
             }
             Live::Line(line) => {
                 keep_last(last_lines, line);
+                if fence.is_some() {
+                    self.fenced.hear(line);
+                }
                 report(&Happened::Line(line));
             }
             Live::Tick(time) => {
                 self.keep_known();
                 let preset = self.preset.as_ref();
                 is_lost.set(preset.is_some_and(|(request, _)| *request == ControlRequest::Stop));
+                ticks = ticks.wrapping_add(1);
+                let is_due = ticks.is_multiple_of(LOOK_AT_MOUNTS) && !is_broken.get();
+                let lost = fence
+                    .filter(|_| is_due)
+                    .and_then(|fence| fence.lost(process));
+                if let Some(path) = lost {
+                    is_broken.set(true);
+                    *broken = Some(lost_cover(&self.writer.workspace.reader.root, path));
+                }
                 let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 report(&Happened::Tick(Period::from_milliseconds(time)));
             }

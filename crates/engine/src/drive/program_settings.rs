@@ -11,8 +11,28 @@ use std::path::{Path, PathBuf};
 /// The files that are there, by their paths, each with what it is: its content, and where it leads if it is a link.
 pub(super) type FoundSettings = BTreeMap<String, String>;
 
+/// The paths at which settings of agent programs are, or whole directories of them.
+pub(super) fn settings_places(root: &Path) -> Vec<String> {
+    let whole = PROGRAM_SETTINGS
+        .iter()
+        .filter_map(|kind| kind.begin.strip_suffix('/'))
+        .map(str::to_owned);
+    let single = settings_paths(root).unwrap_or_default();
+    whole.chain(single).collect()
+}
+
 /// The settings of agent programs at the root. Returns an error if one cannot be read.
 pub(super) fn program_settings(root: &Path) -> Result<FoundSettings, Error> {
+    let mut found = FoundSettings::new();
+    for path in settings_paths(root)? {
+        let what = what_is_named(root, &path)?;
+        found.insert(path, what);
+    }
+    Ok(found)
+}
+
+/// The paths of the settings of agent programs at the root. Returns an error if a directory cannot be read.
+fn settings_paths(root: &Path) -> Result<BTreeSet<String>, Error> {
     let mut paths = BTreeSet::new();
     for ProgramSettings { begin, end } in PROGRAM_SETTINGS {
         if let Some(directory) = begin.strip_suffix('/') {
@@ -26,12 +46,7 @@ pub(super) fn program_settings(root: &Path) -> Result<FoundSettings, Error> {
             paths.extend(meant.map(|name| format!("{directory}/{name}")));
         }
     }
-    let mut found = FoundSettings::new();
-    for path in paths {
-        let what = what_is_named(root, &path)?;
-        found.insert(path, what);
-    }
-    Ok(found)
+    Ok(paths)
 }
 
 fn is_there(root: &Path, path: &str) -> bool {

@@ -126,6 +126,7 @@ pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option
         keeps_lease: false,
         due: None,
         foreseen: Vec::new(),
+        fence: None,
     }))
 }
 

@@ -271,6 +271,7 @@ impl Notifier {
                         ..Times::default()
                     },
                     grace: GRACE,
+                    fence: None,
                 };
                 self.count += 1;
                 let mark = (

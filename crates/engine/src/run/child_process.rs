@@ -109,7 +109,11 @@ fn session_command(program: &SessionProgram<'_>, output: &File) -> io::Result<Co
 
 /// What starts a program as the leader of a process group, with three pipes. Returns an error if it has no name.
 fn command_of(program: &LimitedProgram) -> io::Result<Command> {
-    let mut command = program_of(&program.argv)?;
+    let fenced = program
+        .fence
+        .as_ref()
+        .map(|fence| fence.around(&program.argv));
+    let mut command = program_of(fenced.as_ref().unwrap_or(&program.argv))?;
     command
         .current_dir(&program.directory)
         .envs(program.environment.iter().map(|(key, value)| (key, value)))

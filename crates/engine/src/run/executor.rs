@@ -1,5 +1,6 @@
 //! One try of an executor: a limited program whose output is logged and searched for a result.
 
+use super::fence::{Fence, FenceReport};
 use super::group::{Escapes, RESULT, RunningExecutor};
 use super::janitor::{PERFORMER, owner};
 use super::limited_program::Supervised;
@@ -78,6 +79,14 @@ impl Executor {
                     log_fault: None,
                 });
             }
+        };
+        let ended = match self.program.fence.as_ref().and_then(Fence::report) {
+            Some(FenceReport::NotStarted(why)) => Ended::NotStarted(why),
+            Some(FenceReport::Refused { step, why, .. }) => {
+                let step = step.as_str();
+                Ended::NotStarted(format!("cannot put up the fence, step `{step}`: {why}"))
+            }
+            Some(FenceReport::Up) | None => ended,
         };
         let tail = output.tail();
         let errors = output.errors();

@@ -67,6 +67,8 @@ const RECORD: &str = "run.json";
 const CONTROL: &str = "control.json";
 /// The directory of the logs.
 const LOGS: &str = "logs";
+/// The directory of the results: a fence opens it to executors.
+const RESULTS: &str = "results";
 
 /// Where a file of a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,8 @@ enum Within {
     Own,
     /// In `.orch/logs`.
     Logs,
+    /// In `.orch/results`.
+    Results,
 }
 
 impl RunFiles {
@@ -120,8 +124,12 @@ impl RunFiles {
         let task = Directory::open(&self.root, &self.task);
         let own = task.and_then(|task| task.make_child(OWN_DIRECTORY));
         // What executors are told and print is for the user alone.
-        own.and_then(|own| own.permit(0o700).and_then(|()| own.make_child(LOGS)))
-            .map_err(|source| self.refused(&self.logs(), source))?;
+        own.and_then(|own| {
+            own.permit(0o700)?;
+            own.make_child(RESULTS)?;
+            own.make_child(LOGS)
+        })
+        .map_err(|source| self.refused(&self.logs(), source))?;
         let ignore = self.directory.join(".gitignore");
         if durable::read_regular(&ignore).is_some_and(|text| text == b"*\n") {
             return Ok(());
@@ -155,6 +163,7 @@ impl RunFiles {
         match within {
             Within::Own => Ok(own),
             Within::Logs => own.child(LOGS),
+            Within::Results => own.child(RESULTS),
         }
     }
 
@@ -169,12 +178,17 @@ impl RunFiles {
         self.directory.join(LOGS)
     }
 
+    /// The directory in which executors leave their results.
+    #[must_use]
+    pub fn results(&self) -> PathBuf {
+        self.directory.join(RESULTS)
+    }
+
     /// Creates the log of a try, and removes an earlier result. Returns an error if that fails.
     pub fn begin_try(&self, name: &str) -> Result<File, Error> {
-        let begun = self.open(Within::Logs).and_then(|logs| {
-            logs.remove_if_there(result_name(name))?;
-            logs.create_anew(log_name(name))
-        });
+        let results = self.open(Within::Results);
+        let emptied = results.and_then(|results| results.remove_if_there(result_name(name)));
+        let begun = emptied.and_then(|()| self.open(Within::Logs)?.create_anew(log_name(name)));
         begun.map_err(|source| self.refused(&self.log(name), source))
     }
 
@@ -187,18 +201,18 @@ impl RunFiles {
     /// The path of the result file of a try.
     #[must_use]
     pub fn result(&self, name: &str) -> PathBuf {
-        self.logs().join(result_name(name))
+        self.results().join(result_name(name))
     }
 
     /// Stores the result of a try, so that it survives the death of this process. Returns an error if it
     /// cannot be written.
     pub fn keep_result(&self, name: &str, result: &Value) -> Result<(), Error> {
-        self.replace(Within::Logs, &result_name(name), result, false)
+        self.replace(Within::Results, &result_name(name), result, false)
     }
 
     /// Removes the result of a failed try.
     pub fn drop_result(&self, name: &str) {
-        self.drop_file(Within::Logs, &result_name(name));
+        self.drop_file(Within::Results, &result_name(name));
     }
 
     /// Syncs a stored result to the disk. Returns an error if that fails.
@@ -433,6 +447,7 @@ impl RunFiles {
         let path = match within {
             Within::Own => self.directory.join(name),
             Within::Logs => self.logs().join(name),
+            Within::Results => self.results().join(name),
         };
         let beside = format!("{}-{name}", durable::TEMPORARY);
         let text = serde_json::to_string_pretty(value).map(|text| format!("{text}\n"));
@@ -500,12 +515,13 @@ impl RunFiles {
 
     /// Removes the logs of all but the last runs. Files that cannot be removed stay.
     fn prune(&self, current: &str) {
-        let Ok(logs) = self.open(Within::Logs) else {
-            return;
-        };
-        let names = logs.names().unwrap_or_default().into_iter();
-        let named = names.filter_map(|name| Some((run_of(name.to_str()?)?.to_owned(), name)));
-        let named: Vec<(String, OsString)> = named.collect();
+        let mut named: Vec<(String, OsString)> = Vec::new();
+        let kept = [Within::Logs, Within::Results].map(|within| self.open(within));
+        let kept: Vec<Directory> = kept.into_iter().flatten().collect();
+        for directory in &kept {
+            let names = directory.names().unwrap_or_default().into_iter();
+            named.extend(names.filter_map(|name| Some((run_of(name.to_str()?)?.to_owned(), name))));
+        }
         let mut runs: BTreeSet<(u64, &str)> = named
             .iter()
             .map(|(run, _)| (begun(run), run.as_str()))
@@ -518,7 +534,9 @@ impl RunFiles {
                 .iter()
                 .filter(|(run, _)| run == oldest && run != current)
             {
-                let _ = logs.remove(name);
+                for directory in &kept {
+                    let _ = directory.remove(name);
+                }
             }
         }
     }

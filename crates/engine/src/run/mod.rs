@@ -9,6 +9,7 @@ mod child_process;
 mod control_group;
 mod document;
 mod executor;
+mod fence;
 mod files;
 mod group;
 mod janitor;
@@ -29,6 +30,11 @@ mod trial;
 
 pub use announced::{AnnouncedAgent, AnnouncedAgents};
 pub use executor::{Executor, Performed};
+pub use fence::{
+    Access, FENCED, Fence, FencePlaces, FencePlan, FenceReport, FenceStep, HookSource, NoFence,
+    OwnPlaces, ProgramPlaces, TurnPlaces, Unfenceable, fence_trial, fenced_hooks, foreign_places,
+    program_places, put_up_fence, refused_write, turn_places,
+};
 pub use files::{Control, ControlOutcome, Lock, RunControl, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};
 pub use janitor::start_janitor;

@@ -1,5 +1,6 @@
 //! A program to start, where the system looks for it, and whether it can be started, before a turn is counted for it.
 
+use super::fence::Fence;
 use orch_base::Period;
 use orch_core::workflow::Times;
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ pub struct LimitedProgram {
     pub times: Times,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Period,
+    /// The fence inside which it works.
+    pub fence: Option<Fence>,
 }
 
 /// A program to start, with the whole of its environment.

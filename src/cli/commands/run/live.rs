@@ -4,7 +4,7 @@ use super::screen::Screen;
 use crate::cli::Ui;
 use orch_base::{Period, command};
 use orch_engine::apply::Applied;
-use orch_engine::drive::Happened;
+use orch_engine::drive::{FenceNews, Happened};
 use orch_engine::gather::transition_lines;
 use orch_view::layout::one_line;
 use orch_view::{Style, TransitionLine};
@@ -64,6 +64,13 @@ impl<'u> RunDisplay<'u> {
                 let name = paint(Style::Strong, name);
                 self.say(format!("{name} is verified: {}", command(argv)));
             }
+            Happened::Fence(FenceNews::Up(writes)) => {
+                self.say(format!(
+                    "inside a fence; it may write {}",
+                    writes.join(", ")
+                ));
+            }
+            Happened::Fence(FenceNews::None(why)) => self.say(format!("no fence: {why}")),
             Happened::Line(line) => self.screen.line(format!("  {}", paint(Style::Dim, line))),
             Happened::Tick(time) => {
                 self.ticks += 1;

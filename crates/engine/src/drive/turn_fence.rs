@@ -1,0 +1,559 @@
+//! The fence around one turn: what its work may write, put together from the workflow, the repository and the settings.
+
+use super::FenceNews;
+use crate::apply::Writer;
+use crate::run::{
+    Access, Fence, FencePlaces, HookSource, NoFence, OwnPlaces, RunFiles, TurnPlaces, Unfenceable,
+    fence_trial, fenced_hooks, foreign_places, program_places, refused_write, turn_places,
+};
+use crate::survey::{Error, Sight};
+use orch_base::{Code, Digest, Hint, RepoPath};
+use orch_core::config::{ExecutorConfig, FILE, FenceWish};
+use orch_core::decide::Ending;
+use orch_core::workflow::Phase;
+use orch_files::{Directory, io_error};
+use orch_git::Store;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// The variable by which a person asks for a fence in all runs, or for none.
+const WISH: &str = "ORCH_FENCE";
+
+/// The variable by which `orch` knows that it is inside a fence.
+const FENCED_VARIABLE: &str = "ORCH_FENCED";
+
+/// Variables that name files and directories which programs need, also if they lie among temporary files.
+const NEEDED: [&str; 24] = [
+    "HOME",
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "XAUTHORITY",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "GNUPGHOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NODE_PATH",
+    "NPM_CONFIG_USERCONFIG",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+];
+
+/// A fence around one turn.
+#[derive(Debug, Clone)]
+pub(super) struct TurnFence {
+    pub fence: Fence,
+    /// What may be written in the repository, for the agent and for people.
+    pub writes: Vec<String>,
+    /// Whether commits may be made.
+    pub commits: bool,
+}
+
+impl TurnFence {
+    /// The variables of the program inside.
+    pub(super) fn environment(&self) -> [(String, String); 2] {
+        let temporary = self.fence.temporary().display().to_string();
+        [
+            ("TMPDIR".to_owned(), temporary),
+            (FENCED_VARIABLE.to_owned(), "1".to_owned()),
+        ]
+    }
+}
+
+/// Whether a turn has a fence.
+pub(super) enum Fencing {
+    /// Nobody wants one.
+    Off,
+    /// There is none, and why.
+    None(String),
+    /// There is one.
+    Fenced(Box<TurnFence>),
+}
+
+/// Whether somebody wants a fence: the person who calls, or else the settings of the executor. Returns an error if the
+/// variable is none of the words.
+pub(super) fn fence_wish(writer: &Writer<'_>, config: &ExecutorConfig) -> Result<FenceWish, Error> {
+    let Some(said) = writer.caller.variables.get(WISH) else {
+        return Ok(config.fence);
+    };
+    FenceWish::named(&said).ok_or_else(|| {
+        let message = format!("{WISH} is \"{said}\"");
+        Error::new(Code::Usage, message).with_hint("it must be auto, required or off")
+    })
+}
+
+/// The fence for a turn in the phase of a task. Returns an error if one is required and there can be none, or if a directory
+/// cannot be made.
+pub(super) fn turn_fence(
+    writer: &Writer<'_>,
+    sight: &Sight,
+    config: &ExecutorConfig,
+    files: &RunFiles,
+) -> Result<Fencing, Error> {
+    let wish = fence_wish(writer, config)?;
+    if wish == FenceWish::Off {
+        return Ok(Fencing::Off);
+    }
+    let none = |why: String| match wish {
+        FenceWish::Required => Err(no_fence(&why)),
+        _ => Ok(Fencing::None(why)),
+    };
+    if let Err(NoFence(why)) = fence_trial() {
+        return none(why);
+    }
+    let workflow = sight.workflow();
+    let phase = sight.decision.phase.as_ref();
+    let phase = phase.and_then(|phase| workflow.phase(phase));
+    let Some(phase) = phase else {
+        return none("the phase of the task is not known".to_owned());
+    };
+    let places = match turn_places(workflow, phase, &sight.task.place) {
+        Ok(places) => places,
+        Err(why) => return none(unfenceable(&why, phase)),
+    };
+    let ground = Ground {
+        writer,
+        sight,
+        phase,
+        places,
+        root: real(writer.workspace.reader.root())?,
+    };
+    let (fence, writes) = ground.fence(config, files)?;
+    Ok(Fencing::Fenced(Box::new(TurnFence {
+        fence,
+        writes,
+        commits: ground.places.is_code(),
+    })))
+}
+
+fn no_fence(why: &str) -> Error {
+    let hint = Hint::from(
+        "let the system permit it, or say `fence = \"auto\"` in [executor.*] of orch.toml: then it works without a fence where there is none",
+    );
+    Error::new(
+        Code::NoFence,
+        format!("the executor must work inside a fence, and there is none: {why}"),
+    )
+    .with_hint(hint)
+}
+
+fn unfenceable(why: &Unfenceable, phase: &Phase) -> String {
+    let phase = &phase.id;
+    match why {
+        Unfenceable::Beside(artifact) => format!(
+            "in `{phase}` the output `{artifact}` lies directly in the directory of the task, beside its record"
+        ),
+        Unfenceable::Unknown => {
+            format!("the workflow does not say what the work in `{phase}` writes")
+        }
+    }
+}
+
+/// What a fence is made of.
+struct Ground<'a> {
+    writer: &'a Writer<'a>,
+    sight: &'a Sight,
+    phase: &'a Phase,
+    places: TurnPlaces,
+    /// The root of the repository, without links.
+    root: PathBuf,
+}
+
+impl Ground<'_> {
+    fn fence(
+        &self,
+        config: &ExecutorConfig,
+        files: &RunFiles,
+    ) -> Result<(Fence, Vec<String>), Error> {
+        files.create()?;
+        self.make_directories()?;
+        let mut places = FencePlaces::default();
+        places.needed.insert(self.root.clone());
+        let mut writes = self.open_outputs(&mut places);
+        self.cover_tasks(&mut places)?;
+        places.holes.insert(real(&files.results())?);
+        self.cover_settings(&mut places);
+        self.open_programs(&mut places, &mut writes);
+        self.need(config, &mut places);
+        let store = self.writer.workspace.reader.store();
+        let hooks = store.and_then(|store| self.open_git(store, &mut places));
+        let built = Fence::new(&self.root, |own| {
+            places.instead = own.instead();
+            places.holes.insert(own.temporary());
+            if let Some(hooks) = &hooks {
+                self.show_hooks(hooks, own, &mut places)?;
+            }
+            Ok(places.access())
+        });
+        let fence = built.map_err(|source| io_error(&std::env::temp_dir(), source))?;
+        Ok((fence, writes))
+    }
+
+    /// Makes the directories of outputs, because only what exists can be opened or covered.
+    fn make_directories(&self) -> Result<(), Error> {
+        let places = &self.places;
+        let closed = places.closed.iter().filter(|path| {
+            let mut outputs = places.outputs.iter();
+            outputs.any(|hole| path.below(hole).is_some())
+        });
+        for path in places.outputs.iter().chain(&places.code).chain(closed) {
+            let place = path.under(&self.root);
+            Directory::make(&self.root, &place).map_err(|source| io_error(&place, source))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the outputs and the code. Returns what that is, for people.
+    fn open_outputs(&self, places: &mut FencePlaces) -> Vec<String> {
+        let mut writes = Vec::new();
+        for path in &self.places.code {
+            places.holes.insert(path.under(&self.root));
+            writes.push(if *path == RepoPath::root() {
+                "the work tree outside of tasks".to_owned()
+            } else {
+                format!("{path}/")
+            });
+        }
+        for path in &self.places.outputs {
+            places.holes.insert(path.under(&self.root));
+            writes.push(format!("{path}/"));
+        }
+        writes
+    }
+
+    /// Covers the records, the outputs of other phases and the other tasks.
+    fn cover_tasks(&self, places: &mut FencePlaces) -> Result<(), Error> {
+        let place = &self.sight.task.place;
+        self.cover(place.directory(), places);
+        if let Some(path) = place.file().and_then(|file| file.path()) {
+            self.cover(&path, places);
+        }
+        for path in &self.places.closed {
+            self.cover(path, places);
+        }
+        let mut files = Vec::new();
+        for hole in &self.places.outputs {
+            let walk = WalkDir::new(hole.under(&self.root)).into_iter().flatten();
+            for entry in walk.filter(|entry| !entry.file_type().is_dir()) {
+                let path = entry.path().strip_prefix(&self.root).ok();
+                let path = path.and_then(Path::to_str).map(RepoPath::new);
+                files.extend(path.and_then(Result::ok));
+            }
+        }
+        for path in foreign_places(self.sight.workflow(), self.phase, place, &files) {
+            self.cover(&path, places);
+        }
+        if !self.places.is_code() {
+            return Ok(());
+        }
+        let mut reserves_all = true;
+        for root in self.writer.workspace.settings().config.roots.iter() {
+            let base = root.path.base();
+            let rest = &root.path.as_str()[base.as_str().len()..];
+            let is_reserved =
+                root.path.is_of_files() || rest.chars().all(|sign| "*/".contains(sign));
+            if is_reserved && *base != RepoPath::root() {
+                self.cover(base, places);
+            } else {
+                reserves_all = false;
+            }
+        }
+        if !reserves_all {
+            for task in self.writer.workspace.finder().tasks()? {
+                self.cover(task.place.directory(), places);
+            }
+        }
+        Ok(())
+    }
+
+    /// Covers what `orch` and agent programs start programs by.
+    fn cover_settings(&self, places: &mut FencePlaces) {
+        let config = &self.writer.workspace.settings().config;
+        self.cover(&config.system, places);
+        let known = super::program_settings::settings_places(&self.root);
+        let own = [FILE.to_owned()].into_iter();
+        for path in own.chain(known) {
+            if let Ok(path) = RepoPath::new(path) {
+                self.cover(&path, places);
+            }
+        }
+    }
+
+    /// Covers a path of the repository, if it is there: that which it leads to, if it is a link.
+    fn cover(&self, path: &RepoPath, places: &mut FencePlaces) {
+        if *path == RepoPath::root() {
+            return;
+        }
+        if let Ok(found) = path.under(&self.root).canonicalize() {
+            places.covers.insert(found);
+        }
+    }
+
+    fn open_programs(&self, places: &mut FencePlaces, writes: &mut Vec<String>) {
+        let caller = self.writer.caller;
+        let further = &self.writer.workspace.settings().config.fence.writes;
+        let variable = |name: &str| caller.variables.get(name);
+        let programs = program_places(&variable, further, &self.root);
+        let found = |path: &PathBuf| path.canonicalize().ok();
+        places.holes.extend(programs.holes.iter().filter_map(found));
+        places
+            .covers
+            .extend(programs.covers.iter().filter_map(found));
+        writes.extend(further.iter().cloned());
+        let trusted = caller.state_home.as_ref();
+        let trusted = trusted.and_then(|state| state.join("orch").canonicalize().ok());
+        places.covers.extend(trusted);
+    }
+
+    /// Keeps what the program needs, wherever it lies.
+    fn need(&self, config: &ExecutorConfig, places: &mut FencePlaces) {
+        let mut named: Vec<PathBuf> = Vec::new();
+        for variable in NEEDED {
+            let value = self.writer.caller.variables.get(variable);
+            named.extend(value.iter().flat_map(std::env::split_paths));
+        }
+        named.extend(config.command.iter().map(PathBuf::from));
+        named.push(PathBuf::from("/tmp/.X11-unix"));
+        for path in named.into_iter().filter(|path| path.is_absolute()) {
+            let Ok(found) = path.canonicalize() else {
+                continue;
+            };
+            // A socket or a program may be replaced, or need what lies beside it.
+            let whole = if found.is_dir() {
+                Some(found.as_path())
+            } else {
+                found.parent()
+            };
+            let is_shared = |path: &&Path| {
+                ["/", "/tmp", "/var/tmp", "/dev/shm"]
+                    .iter()
+                    .any(|shared| *path == Path::new(shared))
+            };
+            let kept = whole.filter(|path| !is_shared(path)).unwrap_or(&found);
+            places.needed.insert(kept.to_owned());
+        }
+        // They keep what the system has: terminals and processes.
+        for path in ["/proc", "/dev/pts", "/dev/mqueue"] {
+            places.holes.extend(Path::new(path).canonicalize().ok());
+        }
+    }
+
+    /// Opens the git directory for commits, if the work is code. Returns the directory of the hooks then.
+    fn open_git(&self, store: &Store, places: &mut FencePlaces) -> Option<PathBuf> {
+        let layout = store.layout();
+        let own = layout.git_directory().canonicalize().ok()?;
+        let common = layout.common_directory().canonicalize().ok()?;
+        places.needed.extend([own.clone(), common.clone()]);
+        if !self.places.is_code() {
+            places.covers.extend([own, common]);
+            return None;
+        }
+        places.holes.insert(own.clone());
+        let mut covers = vec![
+            "config",
+            "config.worktree",
+            "info",
+            "orch",
+            "commondir",
+            "gitdir",
+        ];
+        if own == common {
+            covers.push("worktrees");
+        } else {
+            let shared = ["objects", "refs", "logs", "reftable", "lfs"];
+            let shared = shared.iter().map(|name| common.join(name));
+            places.holes.extend(shared.filter(|path| path.is_dir()));
+        }
+        let is_on_branch = matches!(self.writer.workspace.reader.branch(), Ok(Some(_)));
+        covers.extend(is_on_branch.then_some("HEAD"));
+        let covers = covers.iter().map(|name| own.join(name));
+        places.covers.extend(covers.filter(|path| path.exists()));
+        for module in WalkDir::new(common.join("modules")).into_iter().flatten() {
+            let name = module.file_name();
+            if name == "config" || name == "hooks" {
+                places.covers.insert(module.into_path());
+            }
+        }
+        let hooks = store.settings().hooks_directory();
+        if hooks == common.join("hooks") {
+            let _ = Directory::make(&common, &hooks);
+        }
+        hooks.canonicalize().ok()
+    }
+
+    /// Shows the hooks with those that keep the branch where it is.
+    fn show_hooks(
+        &self,
+        hooks: &Path,
+        own: &OwnPlaces<'_>,
+        places: &mut FencePlaces,
+    ) -> io::Result<()> {
+        let reader = &self.writer.workspace.reader;
+        let branch = reader.branch().ok().flatten();
+        let branch = branch.map(|name| format!("refs/heads/{name}"));
+        let head = reader.head().ok().flatten().map(|head| head.to_string());
+        let source = HookSource {
+            directory: hooks,
+            branch: branch.as_deref(),
+            head: head.as_deref(),
+        };
+        let shown = own.hooks()?;
+        match fenced_hooks(&source, &shown) {
+            Ok(()) => {
+                places
+                    .instead
+                    .insert(hooks.to_owned(), Access::Shown(shown));
+            }
+            // Then they are as they are outside, and only HEAD is compared after the turn.
+            Err(error) => {
+                tracing::warn!(%error, "no hook of the fence refuses to switch branches");
+                places.covers.insert(hooks.to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn real(path: &Path) -> Result<PathBuf, Error> {
+    path.canonicalize().map_err(|source| io_error(path, source))
+}
+
+/// What an agent is told about its fence.
+pub(super) fn fence_words(fence: &TurnFence) -> String {
+    let mut text = String::from(
+        "\n## What you may write\n\nYou work inside a fence: everything is read-only, except for these places and the directory for temporary files (`TMPDIR`).\n\n",
+    );
+    let seen: BTreeSet<&String> = fence.writes.iter().collect();
+    for place in seen {
+        text += &format!("- {place}\n");
+    }
+    text += "\nThe system refuses a write anywhere else: the file system is read-only there, and a file that is covered cannot be replaced. Do not try to get round that, and say in your last message what you could not write. ";
+    text += if fence.commits {
+        "You may commit on this branch; you cannot switch it, rebase or pull. "
+    } else {
+        "You cannot commit here. "
+    };
+    text += "The run records the steps: `orch` reads here, and records nothing.\n";
+    text
+}
+
+/// What became of the fences of a run.
+#[derive(Debug, Default)]
+pub(super) struct FencedTurns {
+    /// What was said last.
+    pub said: Option<FenceNews>,
+    /// All that was said.
+    told: BTreeSet<FenceNews>,
+    /// What was refused in the last turn, as far as its output says.
+    refused: Vec<String>,
+}
+
+/// How many refused writes are named.
+const MOST_NAMED: usize = 5;
+
+impl FencedTurns {
+    /// Begins a turn. Returns what has not been said yet.
+    pub(super) fn begin(&mut self, fencing: &Fencing) -> Option<FenceNews> {
+        self.refused.clear();
+        let news = match fencing {
+            Fencing::Off => None,
+            Fencing::None(why) => Some(FenceNews::None(why.clone())),
+            Fencing::Fenced(fence) => Some(FenceNews::Up(fence.writes.clone())),
+        };
+        self.said = news.clone();
+        news.filter(|news| self.told.insert(news.clone()))
+    }
+
+    /// Takes a line that a program inside has printed.
+    pub(super) fn hear(&mut self, line: &str) {
+        if let Some(what) = refused_write(line)
+            && self.refused.len() < MOST_NAMED
+            && !self.refused.contains(&what)
+        {
+            self.refused.push(what);
+        }
+    }
+
+    /// What was refused, as part of a sentence; `None` if nothing was.
+    pub(super) fn refused(&self) -> Option<String> {
+        let named = self.refused.join(", ");
+        (!named.is_empty()).then(|| format!("the fence refused to write {named}"))
+    }
+
+    /// The error in place of an ending that says nothing of what was refused.
+    pub(super) fn instead_of(&self, ending: Ending) -> Option<Error> {
+        if ending != Ending::Stalled {
+            return None;
+        }
+        let message = format!("the run came no further: {}", self.refused()?);
+        let hint = Hint::from(
+            "name it in `produces` or `touches` of the workflow, or in `writes` under [fence] of orch.toml",
+        );
+        Some(Error::new(Code::FenceRefused, message).with_hint(hint))
+    }
+}
+
+/// Where the branch was before a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BranchBefore {
+    branch: Option<String>,
+    head: Option<Digest>,
+}
+
+impl BranchBefore {
+    /// Where it is now; `None` if that cannot be read.
+    pub(super) fn of(writer: &Writer<'_>) -> Option<Self> {
+        let reader = &writer.workspace.reader;
+        Some(Self {
+            branch: reader.branch().ok()?,
+            head: reader.head().ok()?,
+        })
+    }
+
+    /// The error if the branch was switched since, or commits were taken away.
+    pub(super) fn moved(&self, writer: &Writer<'_>) -> Option<Error> {
+        let now = Self::of(writer)?;
+        let name =
+            |branch: &Option<String>| branch.clone().unwrap_or_else(|| "no branch".to_owned());
+        let message = if now.branch != self.branch {
+            let before = name(&self.branch);
+            let after = name(&now.branch);
+            format!("the branch was switched while the executor worked: from {before} to {after}")
+        } else {
+            let before = self.head?;
+            let store = writer.workspace.reader.store()?;
+            let is_kept = now.head.is_some_and(|head| {
+                head == before || store.history().is_ancestor(before, head).unwrap_or(true)
+            });
+            if is_kept {
+                return None;
+            }
+            format!("commits were taken away while the executor worked: HEAD was {before}")
+        };
+        let hint = Hint::from("look at what the turn left: ").command(&["git", "reflog"]);
+        Some(Error::new(Code::FenceBroken, message).with_hint(hint))
+    }
+}
+
+/// The error for a mount that a process inside has lost.
+pub(super) fn lost_cover(root: &Path, path: &Path) -> Error {
+    let shown = path.strip_prefix(root).unwrap_or(path).display();
+    let message = format!(
+        "{shown} was replaced from outside while the executor worked, so the fence no longer held and the turn was ended"
+    );
+    Error::new(Code::FenceBroken, message)
+        .with_hint("leave the work tree of a run alone, or work in another one")
+}

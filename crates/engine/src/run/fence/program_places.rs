@@ -1,0 +1,159 @@
+//! The directories that agent programs and tools write to, in the home directory.
+
+use std::path::{Path, PathBuf};
+
+/// Paths of programs, as they may be named: whether they exist is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramPlaces {
+    /// What may be written.
+    pub holes: Vec<PathBuf>,
+    /// What may not: what makes another program start something, and what `orch` keeps.
+    pub covers: Vec<PathBuf>,
+}
+
+/// The directory of a program in the home directory, the variable that names another one, and what in it makes a program
+/// start something.
+type Known = (&'static str, &'static str, &'static [&'static str]);
+
+const KNOWN: [Known; 34] = [
+    (
+        ".claude",
+        "CLAUDE_CONFIG_DIR",
+        &["settings.json", "settings.local.json"],
+    ),
+    (".claude.json", "", &[]),
+    (
+        ".codex",
+        "CODEX_HOME",
+        &["config.toml", "hooks.json", "rules"],
+    ),
+    (".gemini", "", &["settings.json", "extensions"]),
+    (".qwen", "", &["settings.json", "extensions"]),
+    (".copilot", "", &["config.json", "mcp-config.json"]),
+    (
+        ".config/opencode",
+        "",
+        &["opencode.json", "opencode.jsonc", "plugin", "plugins"],
+    ),
+    (".local/share/opencode", "", &[]),
+    (".local/state/opencode", "", &[]),
+    (".cursor", "", &["mcp.json", "hooks.json"]),
+    (".config/cursor", "", &[]),
+    (".config/goose", "", &[]),
+    (".local/share/goose", "", &[]),
+    (".local/state/goose", "", &[]),
+    (".aider", "", &[]),
+    (".cache", "XDG_CACHE_HOME", &["orch"]),
+    (".npm", "npm_config_cache", &[]),
+    (
+        ".cargo",
+        "CARGO_HOME",
+        &[
+            "bin",
+            "config",
+            "config.toml",
+            "env",
+            "credentials",
+            "credentials.toml",
+        ],
+    ),
+    (".local/share/pnpm/store", "", &[]),
+    (".pnpm-store", "", &[]),
+    (".yarn", "", &[]),
+    (".bun/install/cache", "", &[]),
+    (".deno", "", &["bin"]),
+    (
+        ".gradle",
+        "GRADLE_USER_HOME",
+        &["init.d", "init.gradle", "gradle.properties"],
+    ),
+    (".m2", "", &["settings.xml"]),
+    ("go/pkg", "GOMODCACHE", &[]),
+    (".nuget/packages", "", &[]),
+    (".gem", "", &[]),
+    (".bundle/cache", "", &[]),
+    (".composer/cache", "", &[]),
+    (".pub-cache", "", &["bin"]),
+    (".stack", "", &["config.yaml"]),
+    (".cabal/packages", "", &[]),
+    (".hex", "", &[]),
+];
+
+/// The places of known programs, and the further ones that the settings name: absolute, or beginning with `~/`, or else
+/// relative to the root of the repository.
+pub fn program_places(
+    variable: &dyn Fn(&str) -> Option<String>,
+    further: &[String],
+    root: &Path,
+) -> ProgramPlaces {
+    let absolute = |name: &str| {
+        let named = variable(name).map(PathBuf::from);
+        named.filter(|path| path.is_absolute())
+    };
+    let home = absolute("HOME");
+    let mut places = ProgramPlaces::default();
+    for (place, name, covers) in KNOWN {
+        let named = absolute(name).filter(|_| !name.is_empty());
+        let Some(place) = named.or_else(|| Some(home.as_ref()?.join(place))) else {
+            continue;
+        };
+        places
+            .covers
+            .extend(covers.iter().map(|cover| place.join(cover)));
+        places.holes.push(place);
+    }
+    for text in further {
+        let place = match (text.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_), None) => continue,
+            (None, _) => root.join(text),
+        };
+        places.holes.push(place);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_the_variables_of_programs_and_the_settings() {
+        let variable = |name: &str| match name {
+            "HOME" => Some("/h".to_owned()),
+            "CODEX_HOME" => Some("/codex".to_owned()),
+            "CARGO_HOME" => Some("relative".to_owned()),
+            _ => None,
+        };
+        let further = ["~/.gnupg", "/srv/cache", "target"].map(str::to_owned);
+        let found = program_places(&variable, &further, Path::new("/r"));
+        let has =
+            |paths: &[PathBuf], path: &str| paths.iter().any(|found| found == Path::new(path));
+        for (path, expected) in [
+            ("/h/.claude", true),
+            ("/codex", true),
+            ("/h/.codex", false),
+            ("/h/.cargo", true),
+            ("/h/.gnupg", true),
+            ("/srv/cache", true),
+            ("/r/target", true),
+            ("/h", false),
+        ] {
+            assert_eq!(has(&found.holes, path), expected, "{path}");
+        }
+        for cover in [
+            "/h/.claude/settings.json",
+            "/codex/config.toml",
+            "/h/.cache/orch",
+            "/h/.cargo/bin",
+        ] {
+            assert!(has(&found.covers, cover), "{cover}");
+        }
+    }
+
+    #[test]
+    fn without_a_home_directory_only_what_is_named_counts() {
+        let found = program_places(&|_| None, &["~/x".to_owned()], Path::new("/r"));
+        assert_eq!(found, ProgramPlaces::default());
+    }
+}

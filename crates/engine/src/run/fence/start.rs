@@ -1,0 +1,216 @@
+//! Starts a program inside a fence, and hears how that went.
+
+use super::inside::FENCED;
+use super::mounts::is_mounted;
+use super::plan::{Access, FencePlan};
+use orch_base::words;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+words! {
+    /// What a process does to be inside a fence.
+    pub enum FenceStep {
+        /// It enters a mount namespace.
+        MountNamespace = "mount-namespace",
+        /// It enters a user namespace, and a mount namespace in it.
+        UserNamespace = "user-namespace",
+        /// It stays the user that it is.
+        UserMap = "user-map",
+        /// It shares no mounts with others.
+        Propagation = "propagation",
+        /// It mounts each path of the plan.
+        Place = "place",
+        /// It makes the others read-only.
+        Close = "close",
+        /// It goes to the working directory.
+        Directory = "directory",
+        /// It looks whether all is as planned.
+        Check = "check",
+        /// It drops capabilities.
+        Capabilities = "capabilities",
+        /// It tries to write.
+        Try = "try",
+    }
+}
+
+/// What a process says about its fence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FenceReport {
+    /// The fence is there, and the program begins.
+    Up,
+    /// There is no fence, and the program was not started.
+    Refused {
+        /// The step that failed.
+        step: FenceStep,
+        /// The number of the error, if the system gave one.
+        number: Option<i32>,
+        /// The error, for people.
+        why: String,
+    },
+    /// The fence is there, but the program cannot be started.
+    NotStarted(String),
+}
+
+impl FenceReport {
+    pub(super) fn refused(step: FenceStep, error: &io::Error) -> Self {
+        Self::Refused {
+            step,
+            number: error.raw_os_error(),
+            why: error.to_string(),
+        }
+    }
+}
+
+/// A fence for one program: its plan, and a directory of its own that is removed with the last copy of this value.
+#[derive(Debug, Clone)]
+pub struct Fence {
+    files: Arc<FenceFiles>,
+    plan: Arc<FencePlan>,
+}
+
+#[derive(Debug)]
+struct FenceFiles(TempDir);
+
+impl FenceFiles {
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+/// The file that holds the plan.
+const PLAN: &str = "plan.json";
+/// The file that says how it went.
+const REPORT: &str = "report";
+/// The directory that a program inside has for its temporary files.
+const TEMPORARY: &str = "tmp";
+/// The directory of the hooks that git runs inside.
+const HOOKS: &str = "hooks";
+
+/// The directories for temporary files of all users.
+const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
+
+impl Fence {
+    /// Writes the plan of a fence. `access` is made from the places of this fence's own directory. Returns an error if that
+    /// directory or a file in it cannot be made.
+    pub fn new(
+        directory: &Path,
+        access: impl FnOnce(&OwnPlaces<'_>) -> io::Result<BTreeMap<PathBuf, Access>>,
+    ) -> io::Result<Self> {
+        let made = tempfile::Builder::new().prefix("orch-fence-").tempdir()?;
+        let real = made.path().canonicalize()?;
+        let files = Arc::new(FenceFiles(made));
+        for name in [TEMPORARY, "var"] {
+            let path = real.join(name);
+            fs::create_dir(&path)?;
+            // A program of another user that is started inside writes there, too.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
+        }
+        let report = real.join(REPORT);
+        File::create(&report)?;
+        let plan = FencePlan {
+            access: access(&OwnPlaces { directory: &real })?,
+            directory: directory.to_owned(),
+            report,
+        };
+        let text = serde_json::to_vec(&plan)?;
+        fs::write(real.join(PLAN), text)?;
+        Ok(Self {
+            files,
+            plan: Arc::new(plan),
+        })
+    }
+
+    /// The arguments that start a program inside: this program once more, which becomes the other one.
+    #[must_use]
+    pub fn around(&self, argv: &[String]) -> Vec<String> {
+        let plan = self.files.path(PLAN).display().to_string();
+        let own = ["/proc/self/exe".to_owned(), FENCED.to_owned(), plan];
+        own.into_iter().chain(argv.iter().cloned()).collect()
+    }
+
+    /// The directory for temporary files, as the program sees it.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        let shared = Path::new(SHARED[0]);
+        if self.plan.access.contains_key(shared) {
+            shared.to_owned()
+        } else {
+            self.files.path(TEMPORARY)
+        }
+    }
+
+    /// What the process has said; `None` if it has not come so far.
+    #[must_use]
+    pub fn report(&self) -> Option<FenceReport> {
+        let text = fs::read_to_string(self.files.path(REPORT)).ok()?;
+        serde_json::from_str(text.lines().last()?).ok()
+    }
+
+    /// What it permits.
+    #[must_use]
+    pub fn plan(&self) -> &FencePlan {
+        &self.plan
+    }
+
+    /// A path whose mount the process has lost, because somebody outside has replaced what was there.
+    #[must_use]
+    pub fn lost(&self, process: i32) -> Option<&Path> {
+        if self.report() != Some(FenceReport::Up) {
+            return None;
+        }
+        // The process may have ended.
+        let text = fs::read(format!("/proc/{process}/mountinfo")).ok()?;
+        if text.is_empty() {
+            return None;
+        }
+        self.plan.watched().find(|path| !is_mounted(&text, path))
+    }
+}
+
+/// The directories of a fence itself.
+#[derive(Debug)]
+pub struct OwnPlaces<'a> {
+    directory: &'a Path,
+}
+
+impl OwnPlaces<'_> {
+    /// What is inside in the place of directories that all users share.
+    #[must_use]
+    pub fn instead(&self) -> BTreeMap<PathBuf, Access> {
+        let mut instead = BTreeMap::new();
+        for (path, name) in SHARED.into_iter().zip([TEMPORARY, "var"]) {
+            if is_directory(Path::new(path)) {
+                instead.insert(path.into(), Access::Own(self.directory.join(name)));
+            }
+        }
+        let memory = Path::new("/dev/shm");
+        if is_directory(memory) {
+            instead.insert(memory.to_owned(), Access::Memory);
+        }
+        instead
+    }
+
+    /// The directory for temporary files, as it is outside.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        self.directory.join(TEMPORARY)
+    }
+
+    /// The directory of the hooks, which is made. Returns an error if it cannot be.
+    pub fn hooks(&self) -> io::Result<PathBuf> {
+        let path = self.directory.join(HOOKS);
+        fs::create_dir(&path)?;
+        Ok(path)
+    }
+}
+
+/// Whether it is a directory itself, and no link.
+fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
