@@ -1,6 +1,7 @@
 //! Exit codes and failures: what went wrong, and what to type next.
 
 use orch_base::{Class, Code, Diagnostic, Error, Hint};
+use orch_files::is_read_only;
 use std::io;
 
 /// Every exit code of `orch`, the same for all commands.
@@ -100,6 +101,22 @@ impl Failure {
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Error::new(code, message).into()
+    }
+
+    /// The failure as it is told inside the fence of an executor: what orch could not write there, the run records.
+    #[must_use]
+    pub(super) fn inside_fence(self) -> Self {
+        match self {
+            Self::Reported { error, .. } if is_read_only(&error) => {
+                let message = format!("nothing is recorded inside the fence of a run: {error}");
+                let hint =
+                    "write the files of the phase and end the turn: the run records the step";
+                Error::new(Code::InsideFence, message)
+                    .with_hint(hint)
+                    .into()
+            }
+            other => other,
+        }
     }
 
     /// Returns the failure with this hint. Without a message there is nothing to add it to.

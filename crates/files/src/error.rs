@@ -10,6 +10,13 @@ pub fn io_error(path: &Path, source: io::Error) -> Error {
     Error::new(Code::Io, message).with_hint_of(refusal(source.kind()))
 }
 
+/// Whether an error says that the file system is read-only.
+#[must_use]
+pub fn is_read_only(error: &Error) -> bool {
+    let said = io::Error::from(rustix::io::Errno::ROFS).to_string();
+    error.code() == Code::Io && error.message().ends_with(&said)
+}
+
 /// The hint for an error of the file system.
 pub fn refusal(kind: io::ErrorKind) -> Option<Hint> {
     let advice = match kind {

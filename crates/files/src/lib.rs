@@ -11,7 +11,7 @@ mod source;
 mod stamp;
 
 pub use directory::{Directory, forget_range, permitted, unnamed_file, writable};
-pub use error::{io_error, refusal};
+pub use error::{io_error, is_read_only, refusal};
 pub use files::FileSet;
 pub use lock::FileLock;
 pub use regular::{open_linked, open_regular, open_with_size, read_sized, read_up_to};

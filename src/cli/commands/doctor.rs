@@ -12,7 +12,7 @@ use orch_view::{DoctorCheck, DoctorReport, Finding, Versions};
 /// Check the repository, its settings and its surroundings, and say what to type.
 ///
 /// Looks at the objects of git, the locks and who holds them, commits that a killed process left, the settings, the workflows, the tasks
-/// and their evidence, which versions of the record their logs have, runs, git hooks, the merge driver, signatures, trust, the tables
+/// and their evidence, which versions of the record their logs have, runs, git hooks, the merge driver, signatures, trust, the fence of executors, the tables
 /// of verifications with their checkouts and what in the home directory decides in them, and the limits of the system. Exits with 1 if something needs attention. A note needs none.
 ///
 /// Without `--fix` it writes nothing, and leaves even an unfinished commit as it is.

@@ -77,13 +77,14 @@ pub use faces::faces;
 pub use reference_text::reference;
 
 use super::{Command, Context, ExitCode, Failure, Ui};
+use orch_engine::drive::FENCED_VARIABLE;
 
 pub(super) fn run(
     command: Option<Command>,
     context: &Context,
     ui: &Ui,
 ) -> Result<ExitCode, Failure> {
-    match command {
+    let result = match command {
         None => status::run(&status::StatusArgs::default(), context, ui),
         Some(Command::Init(args)) => init::run(&args, context, ui),
         Some(Command::New(args)) => new::run(&args, context, ui),
@@ -147,5 +148,13 @@ pub(super) fn run(
         Some(Command::Completions(args)) => completions::run(&args, context, ui),
         Some(Command::Man(args)) => man::run(&args, context, ui),
         Some(Command::Help(args)) => help::run(&args, context, ui),
-    }
+    };
+    let is_fenced = context.caller.variables.get(FENCED_VARIABLE).is_some();
+    result.map_err(|failure| {
+        if is_fenced {
+            failure.inside_fence()
+        } else {
+            failure
+        }
+    })
 }

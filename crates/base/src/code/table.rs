@@ -268,6 +268,11 @@ codes! {
         "Somebody outside replaced a file that the fence covered, for example with `git checkout` or `git config`; or \
          the executor came to another branch, or took commits away.",
         "Look at what the turn left with `git status` and `git log`, then run `orch run TASK`.";
+    FenceLeft = "fence-left", Finding,
+        "An executor made files beside the outputs of its phase.",
+        "They lie in the directory of an output, at a later path of it or at one of another phase, and did not exist, so \
+         the fence could not cover them.",
+        "Look at them, and remove them if nobody else has written them.";
     FenceRefused = "fence-refused", No,
         "An executor could not write what it wanted to write, and the run came no further.",
         "Inside the fence everything is read-only but what the phase writes. The message names what was refused, as \

@@ -58,6 +58,7 @@ pub use runs::{RunInfo, last_end, runs, runs_in, work_tree_of_run};
 pub use task_notice::TaskNotice;
 pub use task_trees::{TreeStanding, task_trees};
 pub use trust::{NotificationLeave, Trustee, revoke_trust, trust, trustees};
+pub use turn_fence::{FENCED_VARIABLE, examine_fence};
 pub use verification::{
     CleanedCheckouts, KnownCheckouts, VerifyEnd, VerifyOptions, VerifyPlan, WantedVerification,
     clean_checkouts, known_checkouts, new_results, plan_verifications, verifications_before,

@@ -100,7 +100,9 @@ impl Drive<'_> {
                         returned.how = ExecutorExit::Hopeless(error.to_string());
                         self.fault.get_or_insert(error);
                     }
-                    self.say_refused(&mut returned, report);
+                    self.fenced.say_refused(&mut returned, report);
+                    let root = self.writer.workspace.reader.root();
+                    self.fenced.say_left((&sight, root), &work, report);
                 }
                 returned
             }
@@ -138,21 +140,6 @@ impl Drive<'_> {
         }
     }
 
-    /// Adds what the fence refused to what is said of a turn, and says it.
-    fn say_refused(&self, returned: &mut Returned, report: &mut Reporter<'_>) {
-        let Some(refused) = self.fenced.refused() else {
-            return;
-        };
-        report(&Happened::Note(&Diagnostic::note(
-            Code::FenceRefused,
-            refused.as_str(),
-        )));
-        returned.said = Some(match returned.said.take() {
-            Some(said) => format!("{refused}; {said}"),
-            None => refused,
-        });
-    }
-
     fn refuse_start(&mut self, error: Error) -> Returned {
         let tried = not_started(error.to_string());
         self.fault.get_or_insert(error);
@@ -186,7 +173,8 @@ impl Drive<'_> {
         if let Fencing::Fenced(fenced) = fencing {
             input += &fence_words(&fenced);
             environment.extend(fenced.environment());
-            fence = Some(fenced.fence);
+            fence = Some(fenced.fence.clone());
+            self.fenced.last = Some(*fenced);
         }
         let program = LimitedProgram {
             argv: config.command,

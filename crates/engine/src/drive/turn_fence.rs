@@ -1,15 +1,15 @@
 //! The fence around one turn: what its work may write, put together from the workflow, the repository and the settings.
 
-use super::FenceNews;
+use super::{FenceNews, Happened, Reporter};
 use crate::apply::Writer;
 use crate::run::{
     Access, Fence, FencePlaces, HookSource, NoFence, OwnPlaces, RunFiles, TurnPlaces, Unfenceable,
     fence_trial, fenced_hooks, foreign_places, program_places, refused_write, turn_places,
 };
 use crate::survey::{Error, Sight};
-use orch_base::{Code, Digest, Hint, RepoPath};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
 use orch_core::config::{ExecutorConfig, FILE, FenceWish};
-use orch_core::decide::Ending;
+use orch_core::decide::{Ending, Returned, Work};
 use orch_core::workflow::Phase;
 use orch_files::{Directory, io_error};
 use orch_git::Store;
@@ -22,7 +22,7 @@ use walkdir::WalkDir;
 const WISH: &str = "ORCH_FENCE";
 
 /// The variable by which `orch` knows that it is inside a fence.
-const FENCED_VARIABLE: &str = "ORCH_FENCED";
+pub const FENCED_VARIABLE: &str = "ORCH_FENCED";
 
 /// Variables that name files and directories which programs need, also if they lie among temporary files.
 const NEEDED: [&str; 24] = [
@@ -60,9 +60,26 @@ pub(super) struct TurnFence {
     pub writes: Vec<String>,
     /// Whether commits may be made.
     pub commits: bool,
+    /// The directories of the outputs.
+    outputs: BTreeSet<RepoPath>,
+    /// What lay in them before the turn and was none.
+    foreign: BTreeSet<RepoPath>,
 }
 
 impl TurnFence {
+    /// What the program has left in the directories of its outputs that is none: what did not exist could not be covered.
+    pub(super) fn left(&self, sight: &Sight, root: &Path) -> Vec<String> {
+        let workflow = sight.workflow();
+        let phase = sight.decision.phase.as_ref();
+        let Some(phase) = phase.and_then(|phase| workflow.phase(phase)) else {
+            return Vec::new();
+        };
+        let now = foreign(sight, phase, &self.outputs, root);
+        now.difference(&self.foreign)
+            .map(ToString::to_string)
+            .collect()
+    }
+
     /// The variables of the program inside.
     pub(super) fn environment(&self) -> [(String, String); 2] {
         let temporary = self.fence.temporary().display().to_string();
@@ -83,15 +100,20 @@ pub(super) enum Fencing {
     Fenced(Box<TurnFence>),
 }
 
-/// Whether somebody wants a fence: the person who calls, or else the settings of the executor. Returns an error if the
-/// variable is none of the words.
+/// Whether somebody wants a fence: the settings of the executor, and unless they require one the variable of whoever calls.
+/// Returns an error if the variable is none of the words.
 pub(super) fn fence_wish(writer: &Writer<'_>, config: &ExecutorConfig) -> Result<FenceWish, Error> {
     let Some(said) = writer.caller.variables.get(WISH) else {
         return Ok(config.fence);
     };
-    FenceWish::named(&said).ok_or_else(|| {
+    let Some(wish) = FenceWish::named(&said) else {
         let message = format!("{WISH} is \"{said}\"");
-        Error::new(Code::Usage, message).with_hint("it must be auto, required or off")
+        let hint = "it must be auto, required or off";
+        return Err(Error::new(Code::Usage, message).with_hint(hint));
+    };
+    Ok(match config.fence {
+        FenceWish::Required => FenceWish::Required,
+        FenceWish::Auto | FenceWish::Off => wish,
     })
 }
 
@@ -124,19 +146,72 @@ pub(super) fn turn_fence(
         Ok(places) => places,
         Err(why) => return none(unfenceable(&why, phase)),
     };
-    let ground = Ground {
+    let root = real(writer.workspace.reader.root())?;
+    let foreign = foreign(sight, phase, &places.outputs, &root);
+    let ground = TurnGround {
         writer,
         sight,
-        phase,
         places,
-        root: real(writer.workspace.reader.root())?,
+        foreign,
+        root,
     };
     let (fence, writes) = ground.fence(config, files)?;
     Ok(Fencing::Fenced(Box::new(TurnFence {
         fence,
         writes,
         commits: ground.places.is_code(),
+        outputs: ground.places.outputs,
+        foreign: ground.foreign,
     })))
+}
+
+/// The files in the directories of the outputs of a phase that are none of them, and such directories.
+fn foreign(
+    sight: &Sight,
+    phase: &Phase,
+    outputs: &BTreeSet<RepoPath>,
+    root: &Path,
+) -> BTreeSet<RepoPath> {
+    let mut files = Vec::new();
+    for hole in outputs {
+        let walk = WalkDir::new(hole.under(root)).into_iter().flatten();
+        for entry in walk.filter(|entry| !entry.file_type().is_dir()) {
+            let path = entry.path().strip_prefix(root).ok();
+            let path = path.and_then(Path::to_str).map(RepoPath::new);
+            files.extend(path.and_then(Result::ok));
+        }
+    }
+    foreign_places(sight.workflow(), phase, &sight.task.place, &files)
+}
+
+/// Whether executors can work inside a fence here, in words, and the findings about it. Returns an error if the variable
+/// that asks for it is none of the words.
+pub fn examine_fence(writer: &Writer<'_>) -> Result<(String, Vec<Diagnostic>), Error> {
+    let wish = fence_wish(writer, &ExecutorConfig::default())?;
+    if wish == FenceWish::Off {
+        return Ok((format!("{WISH} is off: executors have none"), Vec::new()));
+    }
+    let Err(NoFence(why)) = fence_trial() else {
+        let summary = "executors can write only what their phase writes";
+        return Ok((summary.to_owned(), Vec::new()));
+    };
+    let executors = &writer.workspace.settings().config.executors;
+    let requires = |name: &&str| {
+        let found = executors.named(name);
+        found.is_some_and(|executor| executor.fence == FenceWish::Required)
+    };
+    let requiring: Vec<&str> = executors.names().filter(requires).collect();
+    let finding = if requiring.is_empty() {
+        Diagnostic::note(
+            Code::NoFence,
+            format!("executors work without a fence: {why}"),
+        )
+    } else {
+        let names = requiring.join(", ");
+        let message = format!("{names} cannot start, because a fence is required: {why}");
+        Diagnostic::warning(Code::NoFence, message)
+    };
+    Ok(("there is none".to_owned(), vec![finding]))
 }
 
 fn no_fence(why: &str) -> Error {
@@ -163,16 +238,17 @@ fn unfenceable(why: &Unfenceable, phase: &Phase) -> String {
 }
 
 /// What a fence is made of.
-struct Ground<'a> {
+struct TurnGround<'a> {
     writer: &'a Writer<'a>,
     sight: &'a Sight,
-    phase: &'a Phase,
     places: TurnPlaces,
+    /// What lies in the directories of its outputs and is none.
+    foreign: BTreeSet<RepoPath>,
     /// The root of the repository, without links.
     root: PathBuf,
 }
 
-impl Ground<'_> {
+impl TurnGround<'_> {
     fn fence(
         &self,
         config: &ExecutorConfig,
@@ -244,17 +320,8 @@ impl Ground<'_> {
         for path in &self.places.closed {
             self.cover(path, places);
         }
-        let mut files = Vec::new();
-        for hole in &self.places.outputs {
-            let walk = WalkDir::new(hole.under(&self.root)).into_iter().flatten();
-            for entry in walk.filter(|entry| !entry.file_type().is_dir()) {
-                let path = entry.path().strip_prefix(&self.root).ok();
-                let path = path.and_then(Path::to_str).map(RepoPath::new);
-                files.extend(path.and_then(Result::ok));
-            }
-        }
-        for path in foreign_places(self.sight.workflow(), self.phase, place, &files) {
-            self.cover(&path, places);
+        for path in &self.foreign {
+            self.cover(path, places);
         }
         if !self.places.is_code() {
             return Ok(());
@@ -362,6 +429,10 @@ impl Ground<'_> {
             return None;
         }
         places.holes.insert(own.clone());
+        let link = self.root.join(".git");
+        places
+            .covers
+            .extend(Some(link).filter(|link| link.is_file()));
         let mut covers = vec![
             "config",
             "config.worktree",
@@ -459,6 +530,8 @@ pub(super) struct FencedTurns {
     told: BTreeSet<FenceNews>,
     /// What was refused in the last turn, as far as its output says.
     refused: Vec<String>,
+    /// The fence of the last turn.
+    pub last: Option<TurnFence>,
 }
 
 /// How many refused writes are named.
@@ -491,6 +564,42 @@ impl FencedTurns {
     pub(super) fn refused(&self) -> Option<String> {
         let named = self.refused.join(", ");
         (!named.is_empty()).then(|| format!("the fence refused to write {named}"))
+    }
+
+    /// Warns of files that a program inside a fence has made beside its outputs.
+    pub(super) fn say_left(
+        &self,
+        (sight, root): (&Sight, &Path),
+        work: &Work,
+        report: &mut Reporter<'_>,
+    ) {
+        let fence = self.last.as_ref();
+        let left = fence.map_or_else(Vec::new, |fence| fence.left(sight, root));
+        if left.is_empty() {
+            return;
+        }
+        let work = work.name();
+        let left = left.join(", ");
+        let message = format!("`{work}` made files that are no outputs of its phase: {left}");
+        report(&Happened::Note(&Diagnostic::warning(
+            Code::FenceLeft,
+            message,
+        )));
+    }
+
+    /// Adds what the fence refused to what is said of a turn, and says it.
+    pub(super) fn say_refused(&self, returned: &mut Returned, report: &mut Reporter<'_>) {
+        let Some(refused) = self.refused() else {
+            return;
+        };
+        report(&Happened::Note(&Diagnostic::note(
+            Code::FenceRefused,
+            refused.as_str(),
+        )));
+        returned.said = Some(match returned.said.take() {
+            Some(said) => format!("{refused}; {said}"),
+            None => refused,
+        });
     }
 
     /// The error in place of an ending that says nothing of what was refused.

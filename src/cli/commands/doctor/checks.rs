@@ -46,7 +46,7 @@ pub(super) struct Check {
 }
 
 /// Everything that is examined, in the order of the report.
-pub(super) const CHECKS: [Check; 13] = [
+pub(super) const CHECKS: [Check; 14] = [
     Check {
         name: "repository",
         examine: repository,
@@ -85,6 +85,11 @@ pub(super) const CHECKS: [Check; 13] = [
     Check {
         name: "trust",
         examine: trust,
+        repair: None,
+    },
+    Check {
+        name: "fence",
+        examine: fence,
         repair: None,
     },
     Check {
@@ -410,6 +415,13 @@ fn trust(patient: &Patient<'_>) -> Result<Examined, Failure> {
         format!("{} that orch may start", counted(known.len(), "item")),
         findings,
     ))
+}
+
+/// Whether executors can work inside a fence, by a trial.
+fn fence(patient: &Patient<'_>) -> Result<Examined, Failure> {
+    let writer = patient.context.writer(patient.workspace);
+    let (summary, findings) = drive::examine_fence(&writer)?;
+    Ok(Examined::new(summary, findings))
 }
 
 /// The tables, and the checkouts in which they run.

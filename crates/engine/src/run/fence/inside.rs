@@ -2,7 +2,7 @@
 
 use super::mounts::{Mount, mounts};
 use super::plan::{Access, FencePlan, nearest};
-use super::start::{FenceReport, FenceStep};
+use super::report::{FenceReport, FenceStep};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, open, statx};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -22,10 +22,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The word after which this program puts up a fence around itself; the path of a plan follows, then the program and its
-/// arguments.
-pub const FENCED: &str = "--fenced";
-
 /// The exit code if there is no fence, or no program; the report says why.
 const FAILED: u8 = 126;
 
@@ -40,7 +36,7 @@ const DROPPED: [CapabilitySet; 6] = [
 ];
 
 /// Why a step failed.
-type Failed = (FenceStep, io::Error);
+type FailedStep = (FenceStep, io::Error);
 
 /// Puts up the fence of the plan that the first of these arguments names, and becomes the program of the others. Without one
 /// it only tries the fence. Returns the exit code if there is nothing to become.
@@ -94,7 +90,7 @@ fn say(mut report: &File, said: &FenceReport) {
 }
 
 /// Puts up the fence. Returns the step that failed.
-fn fence(plan: &FencePlan) -> Result<(), Failed> {
+fn fence(plan: &FencePlan) -> Result<(), FailedStep> {
     enter_namespaces()?;
     let at = |step| move |error: Errno| (step, io::Error::from(error));
     let all = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
@@ -108,7 +104,7 @@ fn fence(plan: &FencePlan) -> Result<(), Failed> {
 }
 
 /// Enters a mount namespace: as root as it is, otherwise or where root may not do so in a user namespace with the same user.
-fn enter_namespaces() -> Result<(), Failed> {
+fn enter_namespaces() -> Result<(), FailedStep> {
     let user = geteuid();
     if user.is_root() {
         match unshare(UnshareFlags::NEWNS) {

@@ -17,14 +17,16 @@ mod places;
 mod plan;
 mod program_places;
 mod refused;
+mod report;
 mod start;
 mod trial;
 
 pub use git_hooks::{HookSource, fenced_hooks};
-pub use inside::{FENCED, put_up_fence};
+pub use inside::put_up_fence;
 pub use places::{TurnPlaces, Unfenceable, foreign_places, turn_places};
 pub use plan::{Access, FencePlaces, FencePlan};
 pub use program_places::{ProgramPlaces, program_places};
 pub use refused::refused_write;
-pub use start::{Fence, FenceReport, FenceStep, OwnPlaces};
+pub use report::{FENCED, FenceReport, FenceStep};
+pub use start::{Fence, OwnPlaces};
 pub use trial::{NoFence, fence_trial};

@@ -26,7 +26,7 @@ impl TurnPlaces {
 /// Why there can be no fence around the work of a phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfenceable {
-    /// This output is written directly in the directory of the task, beside the record, or at the root.
+    /// This output is written directly in the directory of the task, beside the record.
     Beside(ArtifactName),
     /// The workflow does not say what the work writes.
     Unknown,
@@ -91,15 +91,10 @@ fn code(phase: &Phase) -> BTreeSet<RepoPath> {
         .collect()
 }
 
-/// The directory in which a new file of an artifact is written; `None` if that is the directory of the task itself, or the
-/// root.
+/// The directory in which a new file of an artifact is written; `None` if that is the directory of the task itself.
 fn output_directory(artifact: &Artifact, place: &TaskPlace) -> Option<RepoPath> {
     let path = artifact.new_path.as_deref();
     let path = path.or_else(|| artifact.paths.first().map(String::as_str))?;
-    if let Some(below) = path.strip_prefix('/') {
-        let directory = RepoPath::new(fixed_directory(below)).ok()?;
-        return Some(directory).filter(|directory| *directory != RepoPath::root());
-    }
     let directory = fixed_directory(path);
     if directory.is_empty() {
         return None;
@@ -117,8 +112,8 @@ fn is_within(path: &RepoPath, directory: &RepoPath) -> bool {
     path == directory || path.below(directory).is_some()
 }
 
-/// Which of these files belong to other phases, and must not change; and the directories of their outputs that lie in those
-/// of this phase.
+/// Which of these files are no outputs of this phase: those of others, and those at later paths of its own, which count for
+/// nothing. With them, the directories of outputs of other phases that lie in those of this one.
 #[must_use]
 pub fn foreign_places(
     workflow: &Workflow,
@@ -126,19 +121,21 @@ pub fn foreign_places(
     place: &TaskPlace,
     files: &[RepoPath],
 ) -> BTreeSet<RepoPath> {
-    let patterns = |own: bool| {
-        let is_meant = |artifact: &&Artifact| phase.produces.contains(&artifact.name) == own;
-        let meant = workflow.artifacts.iter().filter(is_meant);
-        Patterns::new(meant.flat_map(|artifact| artifact.paths.iter().cloned())).unwrap_or_default()
-    };
-    let own = patterns(true);
-    let others = patterns(false);
+    let mut own = Vec::new();
+    let mut all = Vec::new();
+    for artifact in &workflow.artifacts {
+        all.extend(artifact.paths.iter().cloned());
+        if phase.produces.contains(&artifact.name) {
+            own.extend(artifact.paths.first().cloned());
+        }
+    }
+    let own = Patterns::new(own).unwrap_or_default();
+    let all = Patterns::new(all).unwrap_or_default();
     let mut found: BTreeSet<RepoPath> = files
         .iter()
         .filter(|path| {
-            let absolute = format!("/{path}");
-            let name = place.name(path).unwrap_or(&absolute);
-            others.matches(name) && !own.matches(name)
+            let name = place.name(path);
+            name.is_some_and(|name| all.matches(name) && !own.matches(name))
         })
         .cloned()
         .collect();
@@ -163,6 +160,181 @@ pub fn foreign_places(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use orch_core::workflow::{Document, System, compile};
+
+    const MACHINE: &str = r#"
+```toml orch
+[artifact.plan]
+path = "planning/plan.json"
+[artifact.patch]
+path = "code/diff.patch"
+tree = ["**"]
+[artifact.blocked]
+path = "blocked.json"
+[artifact.verdict]
+path = ["review/code/verdict.json", "review/code-review.json"]
+[artifact.advice]
+path = "review/code/advice/a.md"
+[artifact.report]
+path = ["eval/*.xml", "eval/report.json"]
+[artifact.note]
+path = "note.md"
+[artifact.decision]
+path = "accept/decision.json"
+[phase.plan]
+produces = ["plan"]
+[phase.code]
+produces = ["patch"]
+may_produce = ["blocked"]
+[phase.style]
+produces = ["plan"]
+may_produce = ["note"]
+touches = ["src/**", "docs/a*.md", "Cargo.toml"]
+[phase.review]
+produces = ["verdict"]
+[phase.advise]
+produces = ["advice"]
+[phase.test]
+produces = ["report"]
+[phase.notes]
+produces = ["note"]
+[phase.decide]
+produces = ["decision"]
+[phase.idle]
+owner = "human"
+[phase.end]
+terminal = true
+[[rule]]
+id = "on"
+from = "*"
+when = "plan.ready"
+to = "end"
+because = "it is planned"
+```
+"#;
+
+    fn workflow(text: &str) -> Workflow {
+        let document = Document::new("w", "w.md", text);
+        let (workflow, problems) = compile(&document, &System::empty());
+        workflow.unwrap_or_else(|| panic!("{problems:#?}"))
+    }
+
+    fn phase<'w>(workflow: &'w Workflow, name: &str) -> &'w Phase {
+        let mut phases = workflow.phases.iter();
+        let found = phases.find(|phase| phase.id.as_str() == name);
+        found.expect("the phase is declared")
+    }
+
+    fn task() -> TaskPlace {
+        TaskPlace::of_directory(path("tasks/t"))
+    }
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text).expect("valid")
+    }
+
+    fn shown(paths: &BTreeSet<RepoPath>) -> Vec<&str> {
+        paths.iter().map(RepoPath::as_str).collect()
+    }
+
+    #[test]
+    fn a_phase_may_write_the_directories_of_its_outputs_and_only_coders_the_code() {
+        let workflow = workflow(MACHINE);
+        let both = ["tasks/t/accept", "tasks/t/eval/verify"].as_slice();
+        for (name, outputs, code, closed) in [
+            ("plan", ["tasks/t/planning"].as_slice(), [].as_slice(), both),
+            ("code", &["tasks/t/code"], &[""], both),
+            ("style", &["tasks/t/planning"], &["", "docs", "src"], both),
+            ("review", &["tasks/t/review/code"], &[], both),
+            ("test", &["tasks/t/eval"], &[], both),
+            ("decide", &["tasks/t/accept"], &[], &both[1..]),
+        ] {
+            let places = turn_places(&workflow, phase(&workflow, name), &task()).expect(name);
+            assert_eq!(shown(&places.outputs), outputs, "{name}");
+            assert_eq!(shown(&places.code), code, "{name}");
+            assert_eq!(shown(&places.closed), closed, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_phase_that_writes_beside_the_record_or_says_nothing_has_no_fence() {
+        let workflow = workflow(MACHINE);
+        let note = ArtifactName::new("note").expect("valid");
+        for (name, expected) in [
+            ("notes", Unfenceable::Beside(note)),
+            ("idle", Unfenceable::Unknown),
+        ] {
+            let places = turn_places(&workflow, phase(&workflow, name), &task());
+            assert_eq!(places, Err(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn where_no_phase_says_that_it_makes_code_each_that_says_what_it_writes_may() {
+        let text = MACHINE
+            .replace("tree = [\"**\"]\n", "")
+            .replace("touches", "# touches");
+        let workflow = workflow(&text);
+        let places = turn_places(&workflow, phase(&workflow, "plan"), &task()).expect("a fence");
+        assert_eq!(shown(&places.code), [""]);
+        let idle = turn_places(&workflow, phase(&workflow, "idle"), &task());
+        assert_eq!(idle, Err(Unfenceable::Unknown));
+    }
+
+    #[test]
+    fn files_of_other_phases_and_later_paths_are_none_of_its_outputs() {
+        let workflow = workflow(MACHINE);
+        let files = [
+            "tasks/t/review/code/verdict.json",
+            "tasks/t/review/code-review.json",
+            "tasks/t/review/code/advice/a.md",
+            "tasks/t/review/code/note",
+            "tasks/t/eval/junit.xml",
+            "tasks/t/eval/report.json",
+        ]
+        .map(path);
+        for (name, expected) in [
+            (
+                "review",
+                [
+                    "tasks/t/eval/junit.xml",
+                    "tasks/t/eval/report.json",
+                    "tasks/t/review/code-review.json",
+                    "tasks/t/review/code/advice",
+                    "tasks/t/review/code/advice/a.md",
+                ]
+                .as_slice(),
+            ),
+            (
+                "test",
+                &[
+                    "tasks/t/eval/report.json",
+                    "tasks/t/review/code-review.json",
+                    "tasks/t/review/code/advice/a.md",
+                    "tasks/t/review/code/verdict.json",
+                ],
+            ),
+        ] {
+            let found = foreign_places(&workflow, phase(&workflow, name), &task(), &files);
+            assert_eq!(shown(&found), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_phase_of_the_lifecycle_that_has_work_can_have_a_fence() {
+        let system = System::shipped();
+        let name = "global-state-machine";
+        let text = system.workflow(name).expect("it ships");
+        let document = Document::new(name, "w.md", text);
+        let workflow = compile(&document, &system).0.expect("it is valid");
+        for phase in workflow.phases.iter().filter(|phase| !phase.terminal) {
+            let places = turn_places(&workflow, phase, &task());
+            let makes_code = ["codegen", "revert"].contains(&phase.id.as_str());
+            let is_code = places.map(|places| places.is_code());
+            assert_eq!(is_code, Ok(makes_code), "{}", phase.id);
+        }
+    }
 
     #[test]
     fn the_directory_of_a_path_ends_before_what_is_open() {

@@ -1,7 +1,8 @@
 //! The trial: only it shows whether the system permits a fence.
 
 use super::plan::FencePlaces;
-use super::start::{Fence, FenceReport, FenceStep};
+use super::report::{FenceReport, FenceStep};
+use super::start::Fence;
 use std::fs;
 use std::io;
 use std::process::{Command, Stdio};
