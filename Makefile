@@ -65,7 +65,7 @@ two-agents: ## Two agents in two work trees take ten tasks with dependencies to 
 
 # More arguments of the races.
 RACES ?=
-races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600", with links that are cut: RACES="--partition" (needs python3 and its registry)
+races-nats: ## Workers over NATS killed at random, and their server; more: RACES="--workers 20 --tasks 200 --seconds 600", with links that are cut: RACES="--partition"; three servers: RACES="--nodes 3" (needs python3 and its registry)
 	$(CARGO) build --features nats
 	env $(IN_MEMORY) tests/fleet/races-nats.py target/debug/orch $$(tests/fleet/nats-server.sh) $(RACES)
 

@@ -3,9 +3,10 @@
 
 Every task has to be done in the end, no two executors may have worked on one task at once for longer than a lease, every
 history has to be proven, and git has to find nothing wrong. With `--partition` (as root) each worker has a network of its
-own, whose link to the server is cut now and then, for longer than a lease, too.
+own, whose link to the server is cut now and then, for longer than a lease, too. With `--nodes 3` the server is a cluster, and the
+one that leads the leases is killed, or frozen for a while.
 
-    races-nats.py ORCH NATS_SERVER [--tasks N] [--workers N] [--seconds N] [--seed N] [--partition]
+    races-nats.py ORCH NATS_SERVER [--tasks N] [--workers N] [--seconds N] [--seed N] [--partition] [--nodes N]
 """
 
 import argparse
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 LEASE = 10  # seconds: the shortest that `[leases] length` takes
@@ -74,7 +76,7 @@ command = ["sh", "executor.sh"]
 merge = "merge"
 [leases]
 store = "nats"
-url = "nats://ADDRESS"
+url = "ADDRESS"
 bucket = "races"
 length = "LEASEs"
 """
@@ -129,6 +131,72 @@ class Networks:
             holder.kill()
 
 
+class Node:
+    """A server, alone or in a cluster."""
+
+    def __init__(self, number, host, home, program):
+        self.name = f"n{number}"
+        self.host = host
+        self.home = home
+        self.program = program
+        self.port, self.monitor, self.route = free_port(), free_port(), free_port()
+        self.process = None
+        self.thaws_at = None
+
+    def configure(self, nodes):
+        text = f"server_name: {self.name}\nlisten: {self.host}:{self.port}\nhttp: {self.host}:{self.monitor}\n"
+        text += f'jetstream {{ store_dir: "{self.home / self.name}" }}\n'
+        if len(nodes) > 1:
+            routes = ", ".join(f"nats://{node.host}:{node.route}" for node in nodes)
+            text += f"cluster {{ name: fleet, listen: {self.host}:{self.route}, routes: [{routes}] }}\n"
+        (self.home / f"{self.name}.conf").write_text(text)
+
+    def start(self):
+        words = [self.program, "-c", str(self.home / f"{self.name}.conf")]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(500):
+            with socket.socket() as tried:
+                if tried.connect_ex((self.host, self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise SystemExit("the server does not listen")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self, seconds):
+        self.process.send_signal(signal.SIGSTOP)
+        self.thaws_at = time.monotonic() + seconds
+
+    def thaw(self, at_once=False):
+        if self.thaws_at and (at_once or time.monotonic() > self.thaws_at):
+            self.process.send_signal(signal.SIGCONT)
+            self.thaws_at = None
+
+    def told(self, path):
+        """What its monitor answers; none if it does not."""
+        try:
+            with urllib.request.urlopen(f"http://{self.host}:{self.monitor}{path}", timeout=1) as answer:
+                return json.load(answer)
+        except (OSError, ValueError):
+            return {}
+
+    def leads(self, stream):
+        """Whether it leads a stream, as it says itself."""
+        for account in self.told("/jsz?streams=true").get("account_details", []):
+            for one in account.get("stream_detail", []):
+                if one["name"] == stream:
+                    return one.get("cluster", {}).get("leader") == self.name
+        return False
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
 class Fleet:
     """A repository, its server, and its workers."""
 
@@ -149,14 +217,18 @@ class Fleet:
         for who in ["AUTHOR", "COMMITTER"]:
             self.environment[f"GIT_{who}_NAME"] = "Races"
             self.environment[f"GIT_{who}_EMAIL"] = "races@example.com"
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.port = taken.getsockname()[1]
-        self.server = None
         self.workers = {}
-        self.counts = {"workers killed": 0, "runs killed": 0, "servers killed": 0, "links cut": 0}
+        self.counts = {
+            "workers killed": 0,
+            "runs killed": 0,
+            "servers killed": 0,
+            "servers frozen": 0,
+            "links cut": 0,
+            "leaders of them": 0,
+        }
         self.networks = Networks(options.workers) if options.partition else None
         self.host = Networks.SERVER if options.partition else "127.0.0.1"
+        self.nodes = [Node(number, self.host, self.home, options.server) for number in range(options.nodes)]
         # When the link of a worker is mended.
         self.cut_until = {}
 
@@ -172,7 +244,8 @@ class Fleet:
     def set_up(self):
         """Makes the repository with its tasks; every fourth waits for the one before it."""
         self.repository.mkdir()
-        settings = SETTINGS.replace("ADDRESS", f"{self.host}:{self.port}").replace("LEASE", str(LEASE))
+        url = ",".join(f"nats://{node.host}:{node.port}" for node in self.nodes)
+        settings = SETTINGS.replace("ADDRESS", url).replace("LEASE", str(LEASE))
         files = {
             "orch.toml": settings,
             "executor.sh": EXECUTOR,
@@ -191,18 +264,33 @@ class Fleet:
             after = ["--after", f"t{number - 1}"] if number % 4 == 3 else []
             self.run(self.options.orch, "new", f"t{number}", *after)
 
-    def start_server(self):
-        words = [self.options.server, "-a", self.host, "-p", str(self.port)]
-        words += ["-js", "-sd", str(self.home / "jetstream")]
-        self.server = subprocess.Popen(
-            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        for _ in range(500):
-            with socket.socket() as tried:
-                if tried.connect_ex((self.host, self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise SystemExit("the server does not listen")
+    def start_servers(self):
+        for node in self.nodes:
+            node.configure(self.nodes)
+        for node in self.nodes:
+            node.start()
+
+    def chosen_server(self):
+        """A server to do something to: mostly the one that leads the leases."""
+        leaders = [node for node in self.nodes if node.leads("KV_races")]
+        if leaders and self.random.random() < 0.9:
+            self.counts["leaders of them"] += 1
+            return leaders[0]
+        return self.random.choice(self.nodes)
+
+    def harm_server(self):
+        """Kills a server and starts it again, or freezes one of a cluster; the others have to be a majority."""
+        if any(node.thaws_at for node in self.nodes):
+            return
+        node = self.chosen_server()
+        if len(self.nodes) > 1 and self.random.random() < 0.4:
+            self.counts["servers frozen"] += 1
+            node.freeze(self.random.random() * 1.5 * LEASE)
+            return
+        node.kill()
+        self.counts["servers killed"] += 1
+        time.sleep(self.random.random() * 2)
+        node.start()
 
     def start_worker(self, number):
         log = open(self.home / f"worker-{number}.log", "a")
@@ -227,11 +315,7 @@ class Fleet:
                 self.counts["links cut"] += 1
                 self.cut_until[number] = time.monotonic() + self.random.random() * 2.5 * LEASE
         elif chance < 0.15:
-            self.server.kill()
-            self.server.wait()
-            self.counts["servers killed"] += 1
-            time.sleep(self.random.random() * 2)
-            self.start_server()
+            self.harm_server()
         elif chance < 0.5:
             children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
             pids = children.read_text().split() if children.exists() else []
@@ -249,7 +333,9 @@ class Fleet:
             time.sleep(self.random.random())
             self.start_worker(number)
 
-    def mend_links(self, all_of_them=False):
+    def mend(self, all_of_them=False):
+        for node in self.nodes:
+            node.thaw(all_of_them)
         for number, until in list(self.cut_until.items()):
             if all_of_them or time.monotonic() > until:
                 self.networks.cut(number, False)
@@ -281,8 +367,8 @@ class Fleet:
         for number, worker in self.workers.items():
             if worker.wait(timeout=60) != 0:
                 raise SystemExit(f"worker {number} ended with {worker.returncode}")
-        self.server.kill()
-        self.server.wait()
+        for node in self.nodes:
+            node.kill()
 
     def longest_overlap(self):
         """For how long two executors worked on one task at once at most."""
@@ -313,6 +399,7 @@ def main():
     parser.add_argument("--patience", type=float, default=180)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--partition", action="store_true")
+    parser.add_argument("--nodes", type=int, default=1, choices=[1, 3])
     options = parser.parse_args()
     if options.partition and "RACES_NETWORK" not in os.environ:
         os.environ["RACES_NETWORK"] = "own"
@@ -321,21 +408,21 @@ def main():
     print(f"seed {options.seed}: {options.workers} workers, {options.tasks} tasks", flush=True)
     fleet = Fleet(options)
     fleet.set_up()
-    fleet.start_server()
+    fleet.start_servers()
     try:
         for number in range(options.workers):
             fleet.start_worker(number)
         until = time.monotonic() + options.seconds
         while time.monotonic() < until:
             time.sleep(0.3 + fleet.random.random())
-            fleet.mend_links()
+            fleet.mend()
             fleet.kill_something()
-        fleet.mend_links(all_of_them=True)
+        fleet.mend(all_of_them=True)
         fleet.await_end()
         fleet.end()
     finally:
-        for process in [*fleet.workers.values(), fleet.server]:
-            if process.poll() is None:
+        for process in [*fleet.workers.values(), *(node.process for node in fleet.nodes)]:
+            if process and process.poll() is None:
                 process.kill()
         if fleet.networks:
             fleet.networks.end()

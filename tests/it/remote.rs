@@ -142,6 +142,16 @@ fn steps_are_pushed_under_their_lease_and_who_lost_it_pushes_nothing() {
 
     // She never comes back. The first clone goes on from what she has left, and not from what it was refused to push.
     watched_long_enough(&world, "../one");
+    // Another task is done on its branch. It is joined although there was no room for it when it was found.
+    git_in(&world, "../two", &["switch", "-q", "main"]);
+    orch_in(&world, "../two", &["new", "c"]).succeeds();
+    git_in(&world, "../two", &["push", "-q", "origin", "main"]);
+    git_in(&world, "../two", &["switch", "-q", "-c", "task/c"]);
+    for file in ["note", "check"] {
+        world.write(&format!("../two/tasks/c/{file}.md"), "By hand.\n");
+        orch_in(&world, "../two", &["next", "c"]).succeeds();
+    }
+    git_in(&world, "../two", &["push", "-q", "origin", "task/c"]);
     git_in(&world, "../two", &["switch", "-q", "main"]);
     let done = |task: &str| {
         let file = format!("main:tasks/{task}/check.md");
@@ -151,7 +161,7 @@ fn steps_are_pushed_under_their_lease_and_who_lost_it_pushes_nothing() {
             == 0
     };
     let one = worker(&world, "../one");
-    eventually("all is done", || done("a") && done("b"));
+    eventually("all is done", || ["a", "b", "c"].into_iter().all(done));
     let gone = || bare(&world, &["for-each-ref", "--format=%(refname)"]) == "refs/heads/main\n";
     eventually("nothing is left on the remote", gone);
     let said = ended(&world, one, "../one");

@@ -104,17 +104,21 @@ impl Parallel<'_> {
             }
         };
         let is_joined = match tip {
-            Some(tip) => {
-                self.seen.insert(task.id.clone(), tip);
-                self.store.work_trees().is_contained(tip, base)?
-            }
+            Some(tip) => self.store.work_trees().is_contained(tip, base)?,
             None => true,
         };
+        let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
+        if self.remote.is_some() && !is_joined && joins {
+            // Its run has nothing to do but to take it. Without room for it now, it is found again.
+            return Ok(TaskChance::Free);
+        }
+        if let Some(tip) = tip {
+            self.seen.insert(task.id.clone(), tip);
+        }
         if is_joined && let Some(files) = files {
             self.finished.note(&task.id, files);
         }
         let branch = self.trees.branch(&task.id);
-        let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
         match &mut self.remote {
             Some(remote) if is_joined => {
                 remote.clean(&task.id, &branch);
@@ -127,8 +131,6 @@ impl Parallel<'_> {
                     None => remote.remove_unused(&self.trees, &task.id, &branch),
                 }
             }
-            // Its run has nothing to do but to take it.
-            Some(_) if joins => return Ok(TaskChance::Free),
             None if !is_joined => {
                 let index = self.row(task)?;
                 self.tasks[index].end(TaskStage::Done, String::new());
