@@ -3,6 +3,7 @@
 //! A merge is computed without a work tree and the branch moves by compare-and-swap, so that nothing of a user's is touched.
 //! Only where the branch is checked out, git moves it there itself, and only if nothing in that work tree is uncommitted.
 
+use super::error::GitFault;
 use super::git::{GitAnswer, GitProgram};
 use super::git_processes::processes_in;
 use super::history::History;
@@ -11,6 +12,15 @@ use super::references::Refs;
 use orch_base::{Code, Digest, Error, Hint};
 use orch_files::{Directory, FileLock, io_error};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How often git is asked while other processes remove work trees.
+const TRIES: u32 = 6;
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+/// What git says of a file that is gone.
+const VANISHED: &str = "No such file or directory";
 
 /// A work tree of a repository, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,9 +100,7 @@ pub struct WorkTrees<'s> {
 impl WorkTrees<'_> {
     /// The work trees of the repository that exist, the main one first. Returns an error if git cannot list them.
     pub fn list(&self) -> Result<Vec<KnownWorkTree>, Error> {
-        let said = self
-            .git
-            .git(&["worktree", "list", "--porcelain", "-z"], &[])?;
+        let said = self.worktree(&["worktree", "list", "--porcelain", "-z"])?;
         let said = String::from_utf8_lossy(&said);
         let mut found: Vec<KnownWorkTree> = Vec::new();
         for line in said.split('\0') {
@@ -159,7 +167,7 @@ impl WorkTrees<'_> {
         } else {
             words.extend(["--no-track", "-b", branch, "--", &path, &from]);
         }
-        Ok(self.git.git(&words, &[]).map(drop)?)
+        self.worktree(&words).map(drop)
     }
 
     /// Makes a linked work tree at a commit, on no branch. Returns an error if git refuses.
@@ -169,7 +177,7 @@ impl WorkTrees<'_> {
         let words = [
             "worktree", "add", "--quiet", "--detach", "--", &path, &commit,
         ];
-        Ok(self.git.git(&words, &[]).map(drop)?)
+        self.worktree(&words).map(drop)
     }
 
     /// Makes a clone for a branch, which is made from a commit unless it exists here. It commits as this repository does.
@@ -221,12 +229,29 @@ impl WorkTrees<'_> {
             words.extend(["--force", "--force"]);
         }
         words.extend(["--", &path]);
-        Ok(self.git.git(&words, &[]).map(drop)?)
+        self.worktree(&words).map(drop)
     }
 
     /// Forgets linked work trees whose directories are gone. Returns an error if git refuses.
     pub fn prune(&self) -> Result<(), Error> {
-        Ok(self.git.git(&["worktree", "prune"], &[]).map(drop)?)
+        self.worktree(&["worktree", "prune"]).map(drop)
+    }
+
+    /// What `git worktree` answers. It is asked again if another process has just removed a work tree: git gives up where the
+    /// files of one vanish while it reads them all.
+    fn worktree(&self, words: &[&str]) -> Result<Vec<u8>, Error> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.git.git(words, &[]) {
+                Err(GitFault::Refused { message, .. })
+                    if tries < TRIES && message.contains(VANISHED) =>
+                {
+                    sleep(PAUSE);
+                }
+                said => return Ok(said?),
+            }
+        }
     }
 
     /// What a work tree holds that is in no commit; `tracked` leaves files out that git does not know. Returns an error if git

@@ -2,9 +2,9 @@
 //!
 //! A task is looked at in its work tree, else on its branch, else on the base branch: never in the work tree of a person.
 
-use super::Parallel;
 use super::remote::{Furthest, RemoteTasks};
 use super::task::TaskStage;
+use super::{AGAIN, Parallel};
 use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
@@ -113,6 +113,12 @@ impl Parallel<'_> {
             return Ok(TaskChance::Free);
         }
         if let Some(tip) = tip {
+            let is_others = self.remote.is_none() && self.options.goes_on && !is_joined;
+            if is_others && self.waited.insert(task.id.clone(), tip) != Some(tip) {
+                // Whoever has done it joins it, unless he was killed.
+                self.again.insert(task.id.clone(), Instant::now() + AGAIN);
+                return Ok(TaskChance::Taken);
+            }
             self.seen.insert(task.id.clone(), tip);
         }
         if is_joined && let Some(files) = files {

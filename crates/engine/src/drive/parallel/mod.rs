@@ -86,6 +86,8 @@ struct Parallel<'a> {
     /// Where the branch of a task was when its run ended: there is nothing new to do on it.
     seen: BTreeMap<TaskId, Digest>,
     finished: FinishedTasks,
+    /// Where the branches of tasks were that others had done, and have not joined yet.
+    waited: BTreeMap<TaskId, Digest>,
     sent_back: BTreeMap<TaskId, u32>,
     /// When tasks are tried again that somebody else held.
     again: BTreeMap<TaskId, Instant>,
@@ -143,6 +145,7 @@ pub fn run_parallel(
         done: Vec::new(),
         seen: BTreeMap::new(),
         finished: FinishedTasks::default(),
+        waited: BTreeMap::new(),
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),
         looked: None,
