@@ -230,14 +230,14 @@ impl<'a> RemoteTasks<'a> {
         if git.is_contained(tip, base)? {
             return Ok(None);
         }
-        let commits = match self.store.follow().ahead(base, tip)? {
-            1 => "1 commit".to_owned(),
-            count => format!("{count} commits"),
+        let (commits, are) = match self.store.follow().ahead(base, tip)? {
+            1 => ("1 commit".to_owned(), "is"),
+            count => (format!("{count} commits"), "are"),
         };
         let range = format!("{}/{}..{branch}", self.name(), self.base);
         let show = command(&["git", "log", &range]);
         Ok(Some(format!(
-            "others have done it; {commits} on {branch} of this clone are nowhere else: {show}"
+            "others have done it; {commits} on {branch} of this clone {are} nowhere else: {show}"
         )))
     }
 
