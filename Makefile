@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-web test-api test-fleet test-lsp migrated races-nats two-agents bench-fleet verify-projects verify-figures dist dist-test
+.PHONY: help demo deny count package test screens check bench bench-large instructions features fix ci-templates build loops model audit-fuzz soak faults protocol races bugs mutations mutants formats install agents test-fence test-web test-api test-fleet test-lsp migrated races-nats two-agents bench-fleet verify-projects verify-figures dist dist-test
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,12 @@ test-web: ## The live board in a headless Chromium (needs npm and Chromium); som
 agents: ## The real agent programs against a scripted model on loopback (needs npm and its registry); some: AGENTS="claude codex"
 	$(CARGO) build
 	tests/agents/run.sh $(AGENTS)
+
+test-fence: ## Real programs inside the fence of an executor, and two agent programs with and without their own sandboxes (needs npm and its registry)
+	$(CARGO) build
+	tests/fence/run.sh
+	tests/agents/run.sh claude codex
+	env ORCH_FENCE=required WITHOUT_SANDBOX=1 tests/agents/run.sh claude codex
 
 verify-projects: ## Real projects whose runs fail in ways that their reports hide, each verified by its runner; some: PROJECTS="jest maven"
 	$(BUILD_TESTS)

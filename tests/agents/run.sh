@@ -4,6 +4,7 @@
 #
 #   tests/agents/run.sh [PROGRAM...]
 #
+# With WITHOUT_SANDBOX=1 Codex has no sandbox of its own, and ORCH_FENCE says whether the runs have a fence of orch.
 # Without names: all six. Exits with 0 and says so where the registry is not reached.
 
 set -eu
@@ -63,7 +64,7 @@ clean() {
         OPENAI_BASE_URL="http://127.0.0.1:$port/v1" OPENAI_API_KEY=scripted OPENAI_MODEL=scripted \
         COPILOT_PROVIDER_BASE_URL="http://127.0.0.1:$port/v1" COPILOT_PROVIDER_TYPE=openai COPILOT_PROVIDER_API_KEY=scripted \
         COPILOT_MODEL=gpt-4.1 COPILOT_OFFLINE=true COPILOT_AUTO_UPDATE=false \
-        XDG_STATE_HOME="$home/state" "$@"
+        XDG_STATE_HOME="$home/state" ORCH_FENCE="${ORCH_FENCE:-auto}" "$@"
 }
 
 # The settings of the user: only where the model is.
@@ -94,7 +95,8 @@ JSON
 
 # The command line of a program as docs/run.md has it, as a list in TOML.
 command_of() {
-    sed -n "s/^| \`\(\[.*\"$1\".*\]\)\` .*/\1/p" "$root/docs/run.md" | head -n 1
+    sed -n "s/^| \`\(\[.*\"$1\".*\]\)\` .*/\1/p" "$root/docs/run.md" | head -n 1 \
+        | if [ -n "${WITHOUT_SANDBOX:-}" ]; then sed s/workspace-write/danger-full-access/; else cat; fi
 }
 
 # What the program is called in records.

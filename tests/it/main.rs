@@ -19,6 +19,7 @@ mod docs;
 mod draft;
 mod faces;
 mod faults;
+mod fence;
 mod formats;
 mod growth;
 mod harness;

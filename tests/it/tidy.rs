@@ -304,7 +304,10 @@ fn each_library_has_one_home() {
         ("regex", "workflow/guard/"),
         ("regex_syntax", "workflow/guard/"),
         ("libc", "files/regular.rs"),
-        ("rustix::fs", "files/directory.rs files/stamp.rs run/fence/inside.rs"),
+        (
+            "rustix::fs",
+            "files/directory.rs files/stamp.rs run/fence/inside.rs",
+        ),
         ("rustix::mount", "run/fence/"),
         ("rustix::event", "run/ cli/keyboard.rs"),
         ("rustix::termios", "cli/keyboard.rs"),

@@ -52,6 +52,9 @@ const NEEDED: [&str; 24] = [
     "SSL_CERT_FILE",
 ];
 
+/// Where a program inside has files of its own, in the place of those of all users.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
 /// A fence around one turn.
 #[derive(Debug, Clone)]
 pub(super) struct TurnFence {
@@ -146,6 +149,11 @@ pub(super) fn turn_fence(
         Ok(places) => places,
         Err(why) => return none(unfenceable(&why, phase)),
     };
+    if !places.code.contains(&RepoPath::root())
+        && let Some(why) = sandbox_that_fails(&config.command)
+    {
+        return none(why.to_owned());
+    }
     let root = real(writer.workspace.reader.root())?;
     let foreign = foreign(sight, phase, &places.outputs, &root);
     let ground = TurnGround {
@@ -225,6 +233,17 @@ fn no_fence(why: &str) -> Error {
     .with_hint(hint)
 }
 
+/// Why a program cannot work in a work tree that is read-only, if its own sandbox writes there.
+fn sandbox_that_fails(command: &[String]) -> Option<&'static str> {
+    let program = Path::new(command.first()?).file_name()?;
+    let has_none = command.iter().any(|word| {
+        word.contains("danger-full-access") || word == "--dangerously-bypass-approvals-and-sandbox"
+    });
+    (program == "codex" && !has_none).then_some(
+        "the sandbox of Codex does not start where the work tree is read-only; with `--sandbox danger-full-access` it works inside, for which `fence = \"required\"` makes sure that there is one",
+    )
+}
+
 fn unfenceable(why: &Unfenceable, phase: &Phase) -> String {
     let phase = &phase.id;
     match why {
@@ -262,7 +281,7 @@ impl TurnGround<'_> {
         self.cover_tasks(&mut places)?;
         places.holes.insert(real(&files.results())?);
         self.cover_settings(&mut places);
-        self.open_programs(&mut places, &mut writes);
+        self.open_programs(config, &mut places, &mut writes);
         self.need(config, &mut places);
         let store = self.writer.workspace.reader.store();
         let hooks = store.and_then(|store| self.open_git(store, &mut places));
@@ -369,11 +388,24 @@ impl TurnGround<'_> {
         }
     }
 
-    fn open_programs(&self, places: &mut FencePlaces, writes: &mut Vec<String>) {
+    /// Opens the directories of programs; those of the executor itself are made, because it could not make them.
+    fn open_programs(
+        &self,
+        config: &ExecutorConfig,
+        places: &mut FencePlaces,
+        writes: &mut Vec<String>,
+    ) {
         let caller = self.writer.caller;
         let further = &self.writer.workspace.settings().config.fence.writes;
         let variable = |name: &str| caller.variables.get(name);
-        let programs = program_places(&variable, further, &self.root);
+        let program = config.command.first().map(Path::new);
+        let program = program.and_then(Path::file_name).unwrap_or_default();
+        let programs = program_places(&variable, &program.to_string_lossy(), further, &self.root);
+        for path in &programs.own {
+            if let Err(error) = std::fs::create_dir_all(path) {
+                tracing::warn!(path = %path.display(), %error, "cannot make a directory of a program");
+            }
+        }
         let found = |path: &PathBuf| path.canonicalize().ok();
         places.holes.extend(programs.holes.iter().filter_map(found));
         places
@@ -398,19 +430,13 @@ impl TurnGround<'_> {
             let Ok(found) = path.canonicalize() else {
                 continue;
             };
-            // A socket or a program may be replaced, or need what lies beside it.
-            let whole = if found.is_dir() {
-                Some(found.as_path())
-            } else {
-                found.parent()
-            };
-            let is_shared = |path: &&Path| {
-                ["/", "/tmp", "/var/tmp", "/dev/shm"]
-                    .iter()
-                    .any(|shared| *path == Path::new(shared))
-            };
-            let kept = whole.filter(|path| !is_shared(path)).unwrap_or(&found);
-            places.needed.insert(kept.to_owned());
+            // Among temporary files, what is named may need what lies beside it or above.
+            let mut shared = SHARED.iter();
+            let first = shared.find_map(|shared| {
+                let first = found.strip_prefix(shared).ok()?.components().next()?;
+                Some(Path::new(shared).join(first))
+            });
+            places.needed.extend(first);
         }
         // They keep what the system has: terminals and processes.
         for path in ["/proc", "/dev/pts", "/dev/mqueue"] {
@@ -528,8 +554,10 @@ pub(super) struct FencedTurns {
     pub said: Option<FenceNews>,
     /// All that was said.
     told: BTreeSet<FenceNews>,
-    /// What was refused in the last turn, as far as its output says.
+    /// The paths that were refused in the last turn, as far as its output says.
     refused: Vec<String>,
+    /// A line that says so and names no path.
+    vague: Option<String>,
     /// The fence of the last turn.
     pub last: Option<TurnFence>,
 }
@@ -541,6 +569,7 @@ impl FencedTurns {
     /// Begins a turn. Returns what has not been said yet.
     pub(super) fn begin(&mut self, fencing: &Fencing) -> Option<FenceNews> {
         self.refused.clear();
+        self.vague = None;
         let news = match fencing {
             Fencing::Off => None,
             Fencing::None(why) => Some(FenceNews::None(why.clone())),
@@ -552,18 +581,24 @@ impl FencedTurns {
 
     /// Takes a line that a program inside has printed.
     pub(super) fn hear(&mut self, line: &str) {
-        if let Some(what) = refused_write(line)
-            && self.refused.len() < MOST_NAMED
-            && !self.refused.contains(&what)
-        {
-            self.refused.push(what);
+        let Some(what) = refused_write(line) else {
+            return;
+        };
+        if !what.is_path {
+            self.vague.get_or_insert(what.text);
+        } else if self.refused.len() < MOST_NAMED && !self.refused.contains(&what.text) {
+            self.refused.push(what.text);
         }
     }
 
     /// What was refused, as part of a sentence; `None` if nothing was.
     pub(super) fn refused(&self) -> Option<String> {
+        if self.refused.is_empty() {
+            let line = self.vague.as_ref()?;
+            return Some(format!("the fence refused a write: {line}"));
+        }
         let named = self.refused.join(", ");
-        (!named.is_empty()).then(|| format!("the fence refused to write {named}"))
+        Some(format!("the fence refused to write {named}"))
     }
 
     /// Warns of files that a program inside a fence has made beside its outputs.
@@ -665,4 +700,45 @@ pub(super) fn lost_cover(root: &Path, path: &Path) -> Error {
     );
     Error::new(Code::FenceBroken, message)
         .with_hint("leave the work tree of a run alone, or work in another one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_codex_with_its_own_sandbox_fails_in_a_read_only_work_tree() {
+        for (command, expected) in [
+            ("codex exec --sandbox workspace-write -", true),
+            ("/opt/bin/codex exec -", true),
+            ("codex exec --sandbox danger-full-access -", false),
+            ("codex exec -c sandbox_mode=danger-full-access -", false),
+            ("claude -p", false),
+            ("", false),
+        ] {
+            let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(sandbox_that_fails(&words).is_some(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_was_refused_is_said_in_place_of_a_stalled_run_alone() {
+        let mut turns = FencedTurns::default();
+        assert_eq!(turns.refused(), None);
+        for line in ["sh: cannot create src/a: Read-only file system"; 2] {
+            turns.hear(line);
+        }
+        turns.hear("all is well");
+        assert_eq!(
+            turns.refused().as_deref(),
+            Some("the fence refused to write src/a")
+        );
+        let code = turns.instead_of(Ending::Stalled).map(|error| error.code());
+        assert_eq!(code, Some(Code::FenceRefused));
+        assert!(turns.instead_of(Ending::Completed).is_none());
+        let none = Fencing::None("containers".to_owned());
+        assert!(turns.begin(&none).is_some());
+        assert_eq!(turns.begin(&none), None, "it is said once");
+        assert!(turns.instead_of(Ending::Stalled).is_none());
+    }
 }

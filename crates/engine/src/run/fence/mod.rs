@@ -26,7 +26,7 @@ pub use inside::put_up_fence;
 pub use places::{TurnPlaces, Unfenceable, foreign_places, turn_places};
 pub use plan::{Access, FencePlaces, FencePlan};
 pub use program_places::{ProgramPlaces, program_places};
-pub use refused::refused_write;
+pub use refused::{RefusedWrite, refused_write};
 pub use report::{FENCED, FenceReport, FenceStep};
 pub use start::{Fence, OwnPlaces};
 pub use trial::{NoFence, fence_trial};

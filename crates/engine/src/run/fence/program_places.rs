@@ -9,6 +9,8 @@ pub struct ProgramPlaces {
     pub holes: Vec<PathBuf>,
     /// What may not: what makes another program start something, and what `orch` keeps.
     pub covers: Vec<PathBuf>,
+    /// The directories of the program itself among the first ones, which it makes when it starts for the first time.
+    pub own: Vec<PathBuf>,
 }
 
 /// The directory of a program in the home directory, the variable that names another one, and what in it makes a program
@@ -79,10 +81,19 @@ const KNOWN: [Known; 34] = [
     (".hex", "", &[]),
 ];
 
-/// The places of known programs, and the further ones that the settings name: absolute, or beginning with `~/`, or else
+/// The directories below which programs have theirs, and the variables that name others.
+const BASES: [(&str, &str); 4] = [
+    (".config/", "XDG_CONFIG_HOME"),
+    (".local/share/", "XDG_DATA_HOME"),
+    (".local/state/", "XDG_STATE_HOME"),
+    (".cache/", "XDG_CACHE_HOME"),
+];
+
+/// The places of known programs, those of this one by its name, and the further ones that the settings name: absolute, or beginning with `~/`, or else
 /// relative to the root of the repository.
 pub fn program_places(
     variable: &dyn Fn(&str) -> Option<String>,
+    program: &str,
     further: &[String],
     root: &Path,
 ) -> ProgramPlaces {
@@ -94,9 +105,20 @@ pub fn program_places(
     let mut places = ProgramPlaces::default();
     for (place, name, covers) in KNOWN {
         let named = absolute(name).filter(|_| !name.is_empty());
-        let Some(place) = named.or_else(|| Some(home.as_ref()?.join(place))) else {
+        let is_own = place
+            .rsplit('/')
+            .next()
+            .map(|name| name.trim_start_matches('.'))
+            == Some(program);
+        let based = || {
+            let (base, name) = BASES.iter().find(|(base, _)| place.starts_with(base))?;
+            Some(absolute(name)?.join(&place[base.len()..]))
+        };
+        let usual = || Some(home.as_ref()?.join(place));
+        let Some(place) = named.or_else(based).or_else(usual) else {
             continue;
         };
+        places.own.extend(is_own.then(|| place.clone()));
         places
             .covers
             .extend(covers.iter().map(|cover| place.join(cover)));
@@ -123,10 +145,11 @@ mod tests {
             "HOME" => Some("/h".to_owned()),
             "CODEX_HOME" => Some("/codex".to_owned()),
             "CARGO_HOME" => Some("relative".to_owned()),
+            "XDG_DATA_HOME" => Some("/data".to_owned()),
             _ => None,
         };
         let further = ["~/.gnupg", "/srv/cache", "target"].map(str::to_owned);
-        let found = program_places(&variable, &further, Path::new("/r"));
+        let found = program_places(&variable, "opencode", &further, Path::new("/r"));
         let has =
             |paths: &[PathBuf], path: &str| paths.iter().any(|found| found == Path::new(path));
         for (path, expected) in [
@@ -141,6 +164,12 @@ mod tests {
         ] {
             assert_eq!(has(&found.holes, path), expected, "{path}");
         }
+        let own = [
+            "/h/.config/opencode",
+            "/data/opencode",
+            "/h/.local/state/opencode",
+        ];
+        assert_eq!(found.own, own.map(PathBuf::from));
         for cover in [
             "/h/.claude/settings.json",
             "/codex/config.toml",
@@ -153,7 +182,7 @@ mod tests {
 
     #[test]
     fn without_a_home_directory_only_what_is_named_counts() {
-        let found = program_places(&|_| None, &["~/x".to_owned()], Path::new("/r"));
+        let found = program_places(&|_| None, "codex", &["~/x".to_owned()], Path::new("/r"));
         assert_eq!(found, ProgramPlaces::default());
     }
 }

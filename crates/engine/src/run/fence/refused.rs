@@ -12,9 +12,18 @@ const ERRORS: [&str; 5] = [
 /// The longest path that is shown.
 const LONGEST: usize = 200;
 
-/// What a line says could not be written: a path, or else the line itself. `None` if it says nothing of the kind.
+/// What could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedWrite {
+    /// A path, or else the line that says so.
+    pub text: String,
+    /// Whether it is a path.
+    pub is_path: bool,
+}
+
+/// What a line says could not be written; `None` if it says nothing of the kind.
 #[must_use]
-pub fn refused_write(line: &str) -> Option<String> {
+pub fn refused_write(line: &str) -> Option<RefusedWrite> {
     // The lengths stay the same, so a place in one is a place in the other.
     let lower = line.to_ascii_lowercase();
     let at = ERRORS.iter().filter_map(|error| lower.find(error)).min()?;
@@ -23,8 +32,11 @@ pub fn refused_write(line: &str) -> Option<String> {
         .next_back()
         .filter(|word| word.contains(['/', '.']));
     let found = found.or_else(|| words(after).find(|word| word.contains('/')));
-    let found = found.unwrap_or_else(|| line.trim());
-    Some(found.chars().take(LONGEST).collect())
+    let text = found.unwrap_or_else(|| line.trim());
+    Some(RefusedWrite {
+        text: text.chars().take(LONGEST).collect(),
+        is_path: found.is_some(),
+    })
 }
 
 /// The words of a text, without quotes and the like around them.
@@ -69,7 +81,14 @@ mod tests {
             ),
             ("all is well in src/a.rs", None),
         ] {
-            assert_eq!(refused_write(line).as_deref(), expected, "{line}");
+            let found = refused_write(line);
+            let text = found.as_ref().map(|found| found.text.as_str());
+            assert_eq!(text, expected, "{line}");
+            let is_whole = text == Some(line);
+            assert!(
+                found.is_none_or(|found| found.is_path != is_whole),
+                "{line}"
+            );
         }
     }
 }

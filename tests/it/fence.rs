@@ -1,0 +1,144 @@
+//! The fence around executors, where the system permits one. `make test-fence` plays real programs inside it.
+
+use crate::harness::{Ended, World, eventually, executable, skipped, started};
+use std::fs;
+use std::process::Stdio;
+
+/// Says of each line of shell that it tries whether it did what it says.
+const TRY: &str = r#"#!/bin/sh
+cat > "$TMPDIR/prompt"
+try() { if (eval "$2") > "$TMPDIR/out" 2>&1; then echo "$1: done"; else echo "$1: refused"; fi; }
+"#;
+
+const CODER: &str = r#"
+grep -q 'the work tree outside of tasks' "$TMPDIR/prompt" && echo 'told: done'
+try code 'mkdir -p src && echo x > src/a.rs'
+try commit 'git add src && git commit -q -m "code" -m "Orch-Task: t"'
+try output 'echo x > tasks/t/code/note'
+try result 'echo "{}" > "$ORCH_RESULT"'
+try memory 'echo x > /dev/shm/x && echo x > /dev/null'
+try settings 'echo x >> orch.toml'
+try replace 'echo x > new && mv new orch.toml'
+try system 'echo x > system/x'
+try state 'echo x >> tasks/t/state.json'
+try task 'echo x > tasks/t/x'
+try other 'mkdir tasks/u'
+try verdict 'mkdir -p tasks/t/accept'
+try config 'git config a.b c'
+try hook 'echo x > .git/hooks/post-commit'
+try git 'mv .git git'
+try tasks 'mv tasks others'
+try beside 'echo x > ../x'
+try switch 'git switch -q -c another'
+try back 'git reset -q --soft HEAD~2'
+try rebase 'git rebase -q --no-ff HEAD~1'
+try mounts 'umount "$PWD/orch.toml" || mount -o remount,rw,bind "$PWD/orch.toml"'
+try record 'orch next t'
+grep 'inside the fence' "$TMPDIR/out" && echo 'said: done'
+"#;
+
+const REVIEWER: &str = r#"
+try code 'echo y > src/a.rs'
+try commit 'git commit -q --allow-empty -m x'
+try output 'echo x > tasks/t/code/note'
+path=$(orch suggest t --brief --json | sed -n 's/.*"write":\[{"path":"\([^"]*\)".*/\1/p')
+try verdict 'echo "{\"ok\": true, \"issues\": []}" > "$path"'
+"#;
+
+/// Runs `orch` with a fence, by a script that is found beside the repository.
+fn run(world: &World, script: &str, turns: &str) -> Ended {
+    let path = script_of(world, script);
+    let arguments = ["run", "t", "--auto", "--max-turns", turns, "--", &path];
+    world.end(fenced(world, &arguments).output().expect("orch runs"))
+}
+
+fn script_of(world: &World, script: &str) -> String {
+    let path = world.base().join("executor.sh");
+    fs::write(&path, format!("{TRY}{script}")).expect("written");
+    executable(&path);
+    path.display().to_string()
+}
+
+fn fenced(world: &World, arguments: &[&str]) -> std::process::Command {
+    let mut command = world.orch_command(arguments);
+    let program = crate::harness::program();
+    let directory = std::path::Path::new(&program).parent().expect("a place");
+    let mut variables = command.get_envs();
+    let path = variables.find(|(name, _)| *name == "PATH");
+    let path = path.and_then(|(_, value)| value).unwrap_or_default();
+    let path = format!("{}:{}", directory.display(), path.to_string_lossy());
+    drop(variables);
+    command.env("ORCH_FENCE", "required").env("PATH", path);
+    command
+}
+
+/// What a turn says about each line that it tried, in order.
+fn outcome(ended: &Ended) -> Vec<(String, bool)> {
+    let lines = ended.stderr.lines().filter_map(|line| {
+        let (name, how) = line.trim().split_once(": ")?;
+        let is_done = match how {
+            "done" => true,
+            "refused" => false,
+            _ => return None,
+        };
+        Some((name.to_owned(), is_done))
+    });
+    lines.collect()
+}
+
+fn expected(names: &str) -> Vec<(String, bool)> {
+    let names = names.split_whitespace();
+    names
+        .map(|name| match name.strip_prefix('!') {
+            Some(refused) => (refused.to_owned(), false),
+            None => (name.to_owned(), true),
+        })
+        .collect()
+}
+
+#[test]
+fn each_phase_writes_what_is_its_and_nothing_else() {
+    let world = started("codegen");
+    let doctor = world.end(fenced(&world, &["doctor"]).output().expect("orch runs"));
+    if doctor.stdout.contains("fence          there is none") {
+        return skipped("the system permits no fence");
+    }
+
+    // What is covered is replaced from outside.
+    let path = script_of(&world, "touch tasks/t/code/ready; exec sleep 60");
+    let mut command = fenced(&world, &["run", "t", "--", &path]);
+    let run_begun = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = run_begun.expect("orch runs");
+    let ready = world.path("tasks/t/code/ready");
+    eventually("the executor works", || ready.exists());
+    world.git(&["config", "a.b", "c"]);
+    let ended = world.end(child.wait_with_output().expect("orch ends"));
+    ended
+        .ends(1)
+        .reports(".git/config was replaced from outside");
+    fs::remove_file(&ready).expect("removed");
+
+    let coded = run(&world, CODER, "1");
+    let expected_of_coder = "told code commit output result memory !settings !replace !system !state !task !other \
+         !verdict !config !hook !git !tasks !beside !switch !back !rebase !mounts !record said";
+    assert_eq!(outcome(&coded), expected(expected_of_coder), "{coded:?}");
+    assert_eq!(world.phase("t"), "review", "{coded:?}");
+
+    let reviewed = run(&world, REVIEWER, "1");
+    assert_eq!(
+        outcome(&reviewed),
+        expected("!code !commit !output verdict"),
+        "{reviewed:?}"
+    );
+    assert_eq!(world.phase("t"), "test", "{reviewed:?}");
+
+    // What was refused is said in place of an ending that says nothing of it.
+    let refused = run(&world, "echo y > src/a.rs\n", "5");
+    refused
+        .ends(1)
+        .reports("the run came no further: the fence refused to write src/a.rs");
+    assert_eq!(world.read("src/a.rs"), "x\n");
+}
