@@ -9,7 +9,8 @@ pub struct ProgramPlaces {
     pub holes: Vec<PathBuf>,
     /// What may not: what makes another program start something, and what `orch` keeps.
     pub covers: Vec<PathBuf>,
-    /// The directories of the program itself among the first ones, which it makes when it starts for the first time.
+    /// The directories of the program itself among the first ones, and that of caches, which it makes when it starts for the
+    /// first time.
     pub own: Vec<PathBuf>,
 }
 
@@ -81,6 +82,9 @@ const KNOWN: [Known; 34] = [
     (".hex", "", &[]),
 ];
 
+/// The directory of the caches of all programs.
+const CACHE: &str = ".cache";
+
 /// The directories below which programs have theirs, and the variables that name others.
 const BASES: [(&str, &str); 4] = [
     (".config/", "XDG_CONFIG_HOME"),
@@ -105,11 +109,8 @@ pub fn program_places(
     let mut places = ProgramPlaces::default();
     for (place, name, covers) in KNOWN {
         let named = absolute(name).filter(|_| !name.is_empty());
-        let is_own = place
-            .rsplit('/')
-            .next()
-            .map(|name| name.trim_start_matches('.'))
-            == Some(program);
+        let last = place.rsplit('/').next().unwrap_or(place);
+        let is_own = last.trim_start_matches('.') == program || place == CACHE;
         let based = || {
             let (base, name) = BASES.iter().find(|(base, _)| place.starts_with(base))?;
             Some(absolute(name)?.join(&place[base.len()..]))
@@ -168,6 +169,7 @@ mod tests {
             "/h/.config/opencode",
             "/data/opencode",
             "/h/.local/state/opencode",
+            "/h/.cache",
         ];
         assert_eq!(found.own, own.map(PathBuf::from));
         for cover in [
