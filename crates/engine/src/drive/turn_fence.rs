@@ -401,6 +401,9 @@ impl TurnGround<'_> {
         let program = config.command.first().map(Path::new);
         let program = program.and_then(Path::file_name).unwrap_or_default();
         let programs = program_places(&variable, &program.to_string_lossy(), further, &self.root);
+        if program == "opencode" {
+            self.open_opencode(places);
+        }
         for path in &programs.own {
             if let Err(error) = std::fs::create_dir_all(path) {
                 tracing::warn!(path = %path.display(), %error, "cannot make a directory of a program");
@@ -415,6 +418,24 @@ impl TurnGround<'_> {
         let trusted = caller.state_home.as_ref();
         let trusted = trusted.and_then(|state| state.join("orch").canonicalize().ok());
         places.covers.extend(trusted);
+    }
+
+    /// Opens the directory in which opencode writes which files git ignores before it starts, and covers the directories in it.
+    fn open_opencode(&self, places: &mut FencePlaces) {
+        let directory = self.root.join(".opencode");
+        let Ok(entries) = std::fs::read_dir(&directory) else {
+            return;
+        };
+        if directory.canonicalize().ok().as_ref() != Some(&directory) {
+            return;
+        }
+        for entry in entries.flatten() {
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_directory && entry.file_name() != "node_modules" {
+                places.covers.insert(entry.path());
+            }
+        }
+        places.holes.insert(directory);
     }
 
     /// Keeps what the program needs, wherever it lies.
