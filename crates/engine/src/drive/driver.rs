@@ -5,7 +5,7 @@ use super::publish::{Next, PublishStop, Publishing};
 use super::run_lease::{RunLease, take_for_run};
 use super::spent::SpentCount;
 use super::trust::{refuse_untrusted, remember};
-use super::turn_fence::FencedTurns;
+use super::turn_fence::{FencedTurns, begin_trial};
 use super::{
     Happened, Reporter, RunEnd, RunOptions, StopFlag, budget, command_for, continued, look_ahead,
     refuse_idle, state_of,
@@ -125,6 +125,7 @@ pub fn run(
         options,
     )? {
         refuse_untrusted(writer, &executor.command, options)?;
+        begin_trial(writer, &executor);
     }
     if let (true, Some(store)) = (
         writer.workspace.reader.commits(),

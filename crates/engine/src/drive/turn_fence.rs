@@ -120,6 +120,13 @@ pub(super) fn fence_wish(writer: &Writer<'_>, config: &ExecutorConfig) -> Result
     })
 }
 
+/// Begins the trial of a fence beside what a run has to do first, unless nobody wants one.
+pub(super) fn begin_trial(writer: &Writer<'_>, config: &ExecutorConfig) {
+    if !matches!(fence_wish(writer, config), Ok(FenceWish::Off)) {
+        std::thread::spawn(fence_trial);
+    }
+}
+
 /// The fence for a turn in the phase of a task. Returns an error if one is required and there can be none, or if a directory
 /// cannot be made.
 pub(super) fn turn_fence(
