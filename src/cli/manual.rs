@@ -369,6 +369,16 @@ const SUBCOMMANDS: &[Examples] = &[
     ],
     [
         (
+            "orch workflow diff",
+            "what the changes since HEAD decide differently",
+        ),
+        (
+            "orch workflow diff main:article article",
+            "one workflow, and that of a branch",
+        ),
+    ],
+    [
+        (
             "orch workflow new papers --pattern article",
             "a text that three readers review",
         ),

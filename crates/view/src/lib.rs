@@ -61,6 +61,7 @@ mod verify;
 mod vouched;
 mod way;
 mod wire;
+mod workflow_diff;
 
 pub use action_prompt::action_prompt;
 pub use advice::Advice;
@@ -119,6 +120,9 @@ pub use way::way_text;
 pub use wire::{
     CommandView, EvidenceView, Expected, FieldView, Finding, InputView, IssueView, Possible,
     QuestionView, SendBackView, Suggestion, Suggestions,
+};
+pub use workflow_diff::{
+    DecisionDiff, SaidDecision, TableChangeLine, TaskDiff, WorkflowDiff, WorkflowDiffs,
 };
 
 use orch_base::{Place, RepoPath, TaskPlace, Timestamp};

@@ -68,7 +68,7 @@ const NOT_IN_API: [(&str, &str); 22] = [
     ),
     (
         "workflow",
-        "`fmt`, `new`, `play` and `test` are for whoever edits the documents",
+        "`diff`, `fmt`, `new`, `play` and `test` are for whoever edits the documents",
     ),
     (
         "worktrees",

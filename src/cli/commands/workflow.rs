@@ -1,5 +1,6 @@
-//! `orch workflow`: lists, shows, checks, formats, draws and creates workflows.
+//! `orch workflow`: lists, shows, checks, formats, draws, compares and creates workflows.
 
+mod diff;
 mod interview;
 mod new;
 mod play;
@@ -34,6 +35,7 @@ pub enum WorkflowCommand {
     Fmt(FmtArgs),
     /// Print a diagram of a workflow.
     Diagram(DiagramArgs),
+    Diff(diff::WorkflowDiffArgs),
     New(new::WorkflowNewArgs),
     Play(play::WorkflowPlayArgs),
     Test(test::WorkflowTestArgs),
@@ -109,6 +111,7 @@ pub fn run(command: &WorkflowCommand, context: &Context, ui: &Ui) -> Result<Exit
         }
         WorkflowCommand::Check(args) => check(&workspace()?, context, ui, args),
         WorkflowCommand::Fmt(args) => fmt(&workspace()?, context, ui, args),
+        WorkflowCommand::Diff(args) => diff::run(args, context, ui),
         WorkflowCommand::New(args) => new::run(args, context, ui),
         WorkflowCommand::Play(args) => play::run(args, &workspace()?, context, ui),
         WorkflowCommand::Test(args) => test::run(args, &workspace()?, context, ui),

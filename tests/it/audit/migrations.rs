@@ -96,9 +96,31 @@ fn tasks_move_over_three_changes_of_their_document_and_every_step_is_proven() {
         ("to = \"review\"", "to = \"check\""),
     ];
     change(&world, &mut text, &renamed);
+    world
+        .orch(&["workflow", "diff", "HEAD~1", "article"])
+        .ends(1)
+        .says("phase check renamed, was review");
     world.orch(&["migrate", "--plan"]).says("review -> check");
     world.orch(&["migrate"]).succeeds();
     world.orch(&["migrate"]).ends(3);
+    // Other prose is the same machine, also before it is committed.
+    world.write(
+        "system/workflows/article.md",
+        format!("{text}More prose.\n"),
+    );
+    world
+        .orch(&["workflow", "diff", "article"])
+        .succeeds()
+        .says("the same machine");
+    let explained = world.orch(&["explain", "t1"]).succeeds();
+    assert!(
+        !explained.stdout.contains("workflow-changed"),
+        "{}",
+        explained.stdout
+    );
+    world.write("tasks/t0/text.md", "# A text\n");
+    let next = world.orch(&["next", "t0"]).succeeds();
+    assert!(!next.stderr.contains("not committed"), "{}", next.stderr);
     // Split: a phase that is no more needs a map, and the map leads nobody forward.
     let split = [
         (
@@ -127,6 +149,17 @@ fn tasks_move_over_three_changes_of_their_document_and_every_step_is_proven() {
     );
     world.orch(&["migrate"]).succeeds();
     assert_eq!(world.phase("t1"), "facts");
+    let edited = text.replace("because = \"it is\"", "because = \"so it is\"");
+    world.write(
+        "system/workflows/article.md",
+        edited.replace("to = \"style\"", "to = \"write\""),
+    );
+    let diff = world.orch(&["workflow", "diff"]);
+    diff.ends(1)
+        .says("in facts, if text.ready")
+        .says("was true: to style")
+        .says("task t1 in facts");
+    world.write("system/workflows/article.md", &text);
     last(&world, "proven");
     // Removed, and what it made is forgotten.
     let removed = [

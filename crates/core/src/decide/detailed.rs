@@ -119,7 +119,7 @@ fn refuse_migration(
     if state.workflow.as_ref() != Some(&moved.from) {
         return Err(format!("the task did not follow {}", moved.from));
     }
-    if moved.to.name != workflow.name || moved.to.digest != workflow.digest {
+    if moved.to.name != workflow.name || !workflow.has_digest(moved.to.digest) {
         return Err(format!("it names another workflow than {}", moved.to));
     }
     if moved.map != workflow.map() {

@@ -301,7 +301,7 @@ pub fn of_another_file(facts: &Facts) -> Option<Diagnostic> {
 
 fn note_workflow(workflow: &Workflow, state: &State, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(recorded) = &state.workflow
-        && recorded.digest != workflow.digest
+        && !workflow.has_digest(recorded.digest)
     {
         let message = format!(
             "workflow `{}` has changed since the last transition; the current version decides",

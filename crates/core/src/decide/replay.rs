@@ -312,8 +312,7 @@ fn follow(
     };
     let mut next = apply(workflow, state, facts, &transition, &stamp);
     if let Some(after) = after {
-        // The recording event is its head, and is only known afterwards.
-        next.heads.clone_from(&after.heads);
+        next.be_recorded_as(after, workflow);
     }
     // Equal states have equal documents, which are only built to report a difference.
     if let Some(after) = after.filter(|after| next != **after) {

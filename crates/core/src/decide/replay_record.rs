@@ -65,7 +65,7 @@ pub fn replay_record(
         &transition,
         &stamp,
     );
-    next.heads.clone_from(&after.heads);
+    next.be_recorded_as(after, workflow);
     let [next, after] = [&next, after].map(|state| document(state, &workflow.phase_key));
     match difference(&next, &after, "") {
         None => {

@@ -549,15 +549,13 @@ pub(super) fn computed(
 }
 
 fn tried(rule: &Rule, result: Truth, parts: Vec<GuardPart>) -> Tried {
-    let (outcome, to) = match &rule.outcome {
-        Outcome::To(to) => (format!("to {to}"), Some(to.clone())),
-        Outcome::Run(action) => (format!("run {action}"), None),
-        Outcome::Wait(what) => (format!("wait for {what}"), None),
-        Outcome::Choose(actions) => (format!("choose from {}", join(actions)), None),
+    let to = match &rule.outcome {
+        Outcome::To(to) => Some(to.clone()),
+        _ => None,
     };
     Tried {
         rule: rule.id.clone(),
-        outcome,
+        outcome: rule.outcome.words(),
         to,
         line: rule.place.line,
         result,

@@ -568,6 +568,17 @@ impl State {
             .unwrap_or_default()
     }
 
+    /// Takes over what a replay of a step knows only from what was recorded: the event that is its head, and the digest by
+    /// which a record from before names the same version of the workflow.
+    pub fn be_recorded_as(&mut self, recorded: &Self, workflow: &Workflow) {
+        self.heads.clone_from(&recorded.heads);
+        if let (Some(own), Some(named)) = (&mut self.workflow, &recorded.workflow)
+            && workflow.has_digest(named.digest)
+        {
+            own.digest = named.digest;
+        }
+    }
+
     /// Whether the records of phases name an artifact by a digest of another format than this one.
     #[must_use]
     pub fn is_of_another_format(&self, format: ObjectFormat) -> bool {

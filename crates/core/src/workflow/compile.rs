@@ -6,12 +6,12 @@ use super::place::{advised, bad_path};
 use super::raw::{self, RawArtifact, RawPhase, Text};
 use super::{
     Action, Artifact, Ask, AskedApprovals, Document, Format, Guard, Independence, Owner, Phase,
-    RepositoryFiles, SchemaText, StateShape, System, TreeScope, Workflow,
+    RepositoryFiles, SchemaText, StateShape, System, TreeScope, Workflow, machine,
 };
 use crate::Spanned;
 use orch_base::{
-    ArtifactName, Code, Diagnostic, Digest, InvalidName, Patterns, PhaseId, Place, RepoPath,
-    WorkflowName, nearest, with_line_feeds,
+    ArtifactName, Code, Diagnostic, InvalidName, Patterns, PhaseId, Place, RepoPath, WorkflowName,
+    nearest, with_line_feeds,
 };
 use std::ops::Range;
 
@@ -315,8 +315,10 @@ impl Compiler<'_> {
             .system
             .format()
             .blob(with_line_feeds(&self.document.text).as_bytes());
+        let said = self.system.format().blob(raw.said.as_bytes());
         let workflow = Workflow {
-            digest: digest(document_digest, &artifacts, schema.as_ref()),
+            digest: machine::digest(said, &artifacts, schema.as_ref()),
+            digest_of_bytes: machine::digest(document_digest, &artifacts, schema.as_ref()),
             document_digest,
             aliases: raw.aliases.into_iter().map(|alias| alias.value).collect(),
             forgets: raw.forgets.into_iter().map(|name| name.value).collect(),
@@ -891,19 +893,6 @@ impl Compiler<'_> {
             self.problem(&name.span, Diagnostic::error(Code::WorkflowValue, message));
         }
     }
-}
-
-/// The digest of everything that affects a verdict: the document and the schemas that it names.
-fn digest(document: Digest, artifacts: &[Artifact], state: Option<&SchemaText>) -> Digest {
-    let mut parts = vec![("", document)];
-    let schemas = artifacts
-        .iter()
-        .filter_map(|artifact| artifact.schema.as_ref())
-        .chain(state);
-    parts.extend(schemas.map(|schema| (schema.name.as_str(), schema.digest)));
-    parts.sort_unstable();
-    parts.dedup();
-    Digest::of_files(&parts)
 }
 
 /// Whether a top-level key of the state belongs to `orch`.

@@ -52,15 +52,6 @@ impl Document {
         }
     }
 
-    /// What the `toml orch` blocks say to the machine, in one form: comments, blanks and ways to write a value do not
-    /// show. A text that is not TOML is returned as it is.
-    #[must_use]
-    pub fn machine(&self) -> String {
-        self.toml
-            .parse::<toml::Table>()
-            .map_or_else(|_| self.toml.clone(), |table| table.to_string())
-    }
-
     /// The place of a key under `[state.defaults]`, or of the table if the key is missing.
     #[must_use]
     pub fn place_of_default(&self, key: &str) -> Place {
@@ -168,24 +159,6 @@ mod tests {
         assert_eq!(lines[3], "[workflow]");
         assert_eq!(lines[9], "  a = 1");
         assert!(!document.toml.contains("no = 1"));
-    }
-
-    #[test]
-    fn what_is_said_to_the_machine_does_not_depend_on_how_it_is_written() {
-        let said = |toml: &str| {
-            Document::new("w", "w.md", format!("# w\n\n```toml orch\n{toml}\n```\n")).machine()
-        };
-        assert_eq!(
-            said("a = 'x' # why\n\n# more\nb = [1,2]"),
-            said("a = \"x\"\nb = [\n  1,\n  2,\n]")
-        );
-        // A line of a text may begin like a comment.
-        assert_ne!(
-            said("a = \"\"\"\nx\n# y\n\"\"\""),
-            said("a = \"\"\"\nx\n# z\n\"\"\"")
-        );
-        assert_ne!(said("[b]\n[a]"), said("[a]\n[b]"));
-        assert_ne!(said("a = "), said("b = "));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 //! An alias says that a phase has another name now. The map is for phases that are no more: it names the phase in which a task
 //! goes on that was there, one that does not come later.
 
+use super::Workflow;
 use super::raw::{RawPhase, Text};
 use super::rule::RuleCompiler;
-use super::{Document, Workflow};
 use orch_base::{Code, Diagnostic, Digest, PhaseId};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -87,38 +87,6 @@ impl Workflow {
     }
 }
 
-/// Whether two versions of a document are the same machine: they differ in prose, layout, diagram or the order of tables that
-/// have none, and their schemas are the same.
-#[must_use]
-pub fn is_same_machine(one: (&Document, &Workflow), other: (&Document, &Workflow)) -> bool {
-    if one.1.digest == other.1.digest {
-        return true;
-    }
-    let tables = |document: &Document| document.toml.parse::<toml::Table>().ok();
-    let order = |workflow: &Workflow| -> Vec<PhaseId> {
-        let phases = workflow.phases.iter();
-        phases.map(|phase| phase.id.clone()).collect()
-    };
-    let schemas = |workflow: &Workflow| -> Vec<Option<Digest>> {
-        let artifacts = workflow.artifacts.iter();
-        let mut found: Vec<(String, Option<Digest>)> = artifacts
-            .map(|one| {
-                let digest = one.schema.as_ref().map(|schema| schema.digest);
-                (one.name.to_string(), digest)
-            })
-            .collect();
-        found.sort();
-        let state = workflow.state.schema.as_ref().map(|schema| schema.digest);
-        let of_artifacts = found.into_iter().map(|(_, digest)| digest);
-        of_artifacts.chain([state]).collect()
-    };
-    let [same, another] = [tables(one.0), tables(other.0)];
-    same.is_some()
-        && same == another
-        && order(one.1) == order(other.1)
-        && schemas(one.1) == schemas(other.1)
-}
-
 impl RuleCompiler<'_, '_> {
     /// The map of phases that are no more. Reports those that are there, and targets that are not.
     pub(super) fn moves(&mut self, raw: &[(Text, Text)], phases: &[RawPhase]) -> Vec<PhaseMove> {
@@ -154,7 +122,7 @@ impl RuleCompiler<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::{System, compile};
+    use crate::workflow::{Document, System, compile};
 
     /// A document with these phases, each with its aliases after a `=`, and more text.
     fn version(phases: &str, more: &str) -> (Document, Workflow) {
@@ -271,7 +239,7 @@ mod tests {
             ),
         ] {
             let other = version(phases, more);
-            let is = is_same_machine((&own.0, &own.1), (&other.0, &other.1));
+            let is = own.1.digest == other.1.digest;
             assert_eq!(is, is_same, "{phases} {more}");
         }
     }

@@ -6,6 +6,7 @@
 mod action;
 mod actions;
 mod cases;
+mod changes;
 mod check;
 mod compile;
 mod completion;
@@ -18,12 +19,14 @@ mod group;
 pub mod guard;
 mod keys;
 mod loosened;
+mod machine;
 mod memo;
 mod migrate;
 mod names;
 mod paths;
 mod place;
 mod raw;
+mod renames;
 mod repository_files;
 mod role;
 mod rule;
@@ -35,7 +38,10 @@ mod tree;
 mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
-pub use cases::{PhaseCases, RuleCase, RuleOverlap, cases};
+pub use cases::{
+    DecisionDifference, DecisionDifferences, PhaseCases, RuleCase, RuleOverlap, cases, differences,
+};
+pub use changes::{DocumentVersion, TableChange, TableChangeKind, changes};
 pub use check::{check, check_cases, check_fast};
 pub use compile::{compile, compile_with};
 pub use completion::Completion;
@@ -51,7 +57,7 @@ pub use guard::{Guard, GuardError, Types};
 pub use keys::{BlockKey, block_keys};
 pub use loosened::{RuleChange, first_other_line, loosened, schema_loosened};
 pub use memo::CheckMemo;
-pub use migrate::{PhaseMove, is_same_machine};
+pub use migrate::PhaseMove;
 pub use paths::{ArtifactPaths, artifact_paths};
 pub use repository_files::{RepositoryFiles, is_repository_name, repository_name};
 pub use role::{ArtifactRole, BRIEF};
@@ -103,8 +109,10 @@ pub struct Workflow {
     pub names: Option<Guard>,
     /// A title for people.
     pub title: String,
-    /// The digest of the document and of the schemas that its artifacts name.
+    /// The digest of what the document says to the machine, and of the schemas that it names.
     pub digest: Digest,
+    /// The digest of the document as it is written, and of the schemas.
+    pub digest_of_bytes: Digest,
     /// The id that git gives to the document, with line feeds as the ends of its lines.
     pub document_digest: Digest,
     /// The path of the document, for diagnostics.
@@ -527,6 +535,20 @@ impl Outcome {
             Self::Run(action) => std::slice::from_ref(action),
             Self::Choose(actions) => actions,
             Self::To(_) | Self::Wait(_) => &[],
+        }
+    }
+
+    /// The same in words: `to codegen`, `wait for …`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::To(to) => format!("to {to}"),
+            Self::Run(action) => format!("run {action}"),
+            Self::Wait(what) => format!("wait for {what}"),
+            Self::Choose(actions) => {
+                let actions: Vec<&str> = actions.iter().map(ActionName::as_str).collect();
+                format!("choose from {}", actions.join(", "))
+            }
         }
     }
 }

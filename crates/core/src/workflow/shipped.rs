@@ -101,6 +101,7 @@ static SHIPPED: &[(&str, &str)] = &[
     ("schemas/output/trust.schema.json", include_str!("../../system/schemas/output/trust.schema.json")),
     ("schemas/output/verifications.schema.json", include_str!("../../system/schemas/output/verifications.schema.json")),
     ("schemas/output/work-trees.schema.json", include_str!("../../system/schemas/output/work-trees.schema.json")),
+    ("schemas/output/workflow-diff.schema.json", include_str!("../../system/schemas/output/workflow-diff.schema.json")),
     ("schemas/output/workflow-tests.schema.json", include_str!("../../system/schemas/output/workflow-tests.schema.json")),
     ("schemas/output/workflow.schema.json", include_str!("../../system/schemas/output/workflow.schema.json")),
     ("schemas/output/workflows.schema.json", include_str!("../../system/schemas/output/workflows.schema.json")),

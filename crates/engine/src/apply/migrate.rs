@@ -9,7 +9,6 @@ use orch_base::{Code, Diagnostic, Hint, PhaseId};
 use orch_core::decide::{
     self, Detail, DetailStep, Migration, Stamp, State, Step, WorkflowRef, counts_no_more,
 };
-use orch_core::workflow::is_same_machine;
 use std::sync::Arc;
 
 /// Moves tasks to the present version of their workflow.
@@ -73,16 +72,14 @@ impl Migrate<'_> {
         };
         let known = workflow.phase_named(from);
         let is_over = known.is_some_and(|phase| phase.terminal);
-        if is_over || follows.digest == workflow.digest {
+        if is_over || workflow.has_digest(follows.digest) {
             return Ok(PlannedMigration::Nothing);
         }
         let former = self.former(sight, follows)?;
-        let same = former.as_ref().and_then(|former| {
-            let then = (&former.document, former.workflow()?);
-            let own = self.reader.settings.workflow(workflow.name.as_str()).ok()?;
-            Some(is_same_machine(then, (&own.document, workflow)))
-        });
-        if known.is_some() && same == Some(true) && follows.name == workflow.name {
+        let former_workflow = former.as_ref().and_then(|former| former.workflow());
+        // Records from before the digest was that of the machine name the bytes.
+        let is_same = former_workflow.is_some_and(|former| former.digest == workflow.digest);
+        if known.is_some() && is_same && follows.name == workflow.name {
             return Ok(PlannedMigration::Nothing);
         }
         if let Err(error) = usable_state(sight) {

@@ -10,6 +10,7 @@ mod pull_request;
 mod runs;
 mod sheet;
 mod tasks;
+mod versions;
 
 #[cfg(feature = "board")]
 pub use board::{GatheredTasks, TaskDetail, WantedPages, board, waiting};
@@ -24,3 +25,4 @@ pub use tasks::{
     STATUS_CACHE, answers_of_each, duplicates, lease_problem, named, named_or_all, repository,
     sorted, statuses, unread_status, unread_suggestion, unread_task,
 };
+pub use versions::{OtherwiseDecided, SaidOfTask, decided_otherwise};

@@ -164,7 +164,7 @@ impl<'s> Archive<'s> {
             let loaded = setting.workflow(name).ok()?;
             loaded
                 .workflow()
-                .is_some_and(|workflow| workflow.digest == digest)
+                .is_some_and(|workflow| workflow.has_digest(digest))
                 .then_some(loaded)
         };
         let shipped = || {

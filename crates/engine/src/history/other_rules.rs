@@ -158,20 +158,15 @@ fn with_names_of(workflow: &Workflow, later: Option<&Workflow>) -> Workflow {
     workflow
 }
 
-/// What of a workflow decides, as text: its machine and the digests of its schemas. `None` if it cannot be used.
+/// What of a workflow decides, as text: its digest, and what the settings ask. `None` if it cannot be used.
 pub(super) fn rules_in(setting: &Settings, name: &str) -> Option<String> {
     let loaded = setting.workflow(name).ok()?;
-    let mut rules = loaded.document.machine();
-    for schema in loaded
-        .workflow()?
-        .artifacts
-        .iter()
-        .filter_map(|artifact| artifact.schema.as_ref())
-    {
-        rules.push_str(&schema.digest.to_string());
-    }
-    rules.push_str(&asked_in(setting, loaded.workflow()?));
-    Some(rules)
+    let workflow = loaded.workflow()?;
+    Some(format!(
+        "{}{}",
+        workflow.digest,
+        asked_in(setting, workflow)
+    ))
 }
 
 /// What the settings ask of decisions by a workflow, as text.
@@ -186,18 +181,6 @@ fn asked_in(setting: &Settings, workflow: &Workflow) -> String {
 
 /// Whether the same decides by a workflow of these settings. Rules with errors decide nothing.
 pub(super) fn are_rules_alike(one: &Settings, other: &Settings, name: &str) -> bool {
-    let digests = |setting: &Settings| {
-        let loaded = setting.workflow(name).ok()?;
-        let workflow = loaded.workflow()?;
-        let schemas = workflow
-            .artifacts
-            .iter()
-            .filter_map(|artifact| artifact.schema.as_ref());
-        let schemas: Vec<_> = schemas.map(|schema| schema.digest).collect();
-        Some((workflow.digest, schemas, asked_in(setting, workflow)))
-    };
-    // Writing the rules as text takes longer, and they seldom differ.
-    let own = digests(one);
-    let theirs = digests(other);
-    own.is_some() && (own == theirs || rules_in(one, name) == rules_in(other, name))
+    let own = rules_in(one, name);
+    own.is_some() && own == rules_in(other, name)
 }

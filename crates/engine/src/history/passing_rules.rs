@@ -205,8 +205,7 @@ impl<'a> PassingRules<'a> {
             .flat_map(|(change, [before, after])| {
                 [(&change.before, before), (&change.after, after)]
             });
-        let mut own =
-            sides.filter(|(setting, _)| digest_in(setting, name.as_str()) == Some(*digest));
+        let mut own = sides.filter(|(setting, _)| has_digest(setting, name.as_str(), *digest));
         let Some((_, Some(own))) = own.next() else {
             return Ok(None);
         };
@@ -331,6 +330,8 @@ fn if_any_came_back<R: PartialEq>(changes: Vec<ChangedSetting<R>>) -> Vec<Change
     }
 }
 
-fn digest_in(setting: &Settings, name: &str) -> Option<Digest> {
-    Some(setting.workflow(name).ok()?.workflow()?.digest)
+fn has_digest(setting: &Settings, name: &str, digest: Digest) -> bool {
+    let loaded = setting.workflow(name).ok();
+    let workflow = loaded.as_ref().and_then(|loaded| loaded.workflow());
+    workflow.is_some_and(|workflow| workflow.has_digest(digest))
 }

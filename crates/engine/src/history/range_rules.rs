@@ -126,7 +126,8 @@ impl<'a> RangeRules<'a> {
         }
         let stands = |setting: &&Rc<Settings>| {
             let loaded = setting.workflow(name.as_str()).ok();
-            loaded.is_some_and(|loaded| loaded.workflow().is_some_and(|one| one.digest == *digest))
+            let own = loaded.as_ref().and_then(|loaded| loaded.workflow());
+            own.is_some_and(|own| own.has_digest(*digest))
         };
         let digest = digest.short();
         (![&self.from, &self.to].iter().any(stands)).then(|| {

@@ -159,11 +159,10 @@ impl NewSteps<'_> {
             });
             // The log determines the history of both sides.
             made.filter(|made| made.history.last().map(AsRef::as_ref) == Some(entry))
-                .is_some_and(|made| {
-                    let heads = step.state.heads.clone();
+                .is_some_and(|mut made| {
+                    made.be_recorded_as(&step.state, workflow);
                     let history = step.state.history.clone();
                     State {
-                        heads,
                         history,
                         entered: step.state.entered.clone(),
                         ..made

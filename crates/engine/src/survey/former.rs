@@ -81,7 +81,7 @@ pub(crate) fn workflow_then(
             let loaded = setting.workflow(named.name.as_str())?;
             if loaded
                 .workflow()
-                .is_some_and(|workflow| workflow.digest == named.digest)
+                .is_some_and(|workflow| workflow.has_digest(named.digest))
             {
                 return Ok(Some(loaded));
             }

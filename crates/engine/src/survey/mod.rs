@@ -43,6 +43,7 @@ mod trusted;
 mod unseen;
 pub(crate) mod verification_base;
 pub(crate) mod verified_code;
+mod versions;
 mod whereabouts;
 mod workflows;
 mod writers;
@@ -67,6 +68,7 @@ pub use setting::Settings;
 pub use setup::{Purpose, start_directory};
 pub use sight::{KeptKey, Look, LookDepth, Sight, SightKey};
 pub use tasks::{NamedBy, TaskRef};
+pub use versions::{VersionPair, WorkflowVersion, names_of};
 
 pub(crate) use code::facts_after;
 pub(crate) use held_record::has_own_remedy;

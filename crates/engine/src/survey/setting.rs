@@ -143,6 +143,21 @@ impl Settings {
         }
     }
 
+    /// The same configuration with other workflows, schemas and agent instructions.
+    pub(crate) fn with_system(&self, system: System) -> Self {
+        Self {
+            config: self.config.clone(),
+            text: self.text.clone(),
+            system,
+            has_own_texts: true,
+            schemas: Schemas::default(),
+            workflows: WorkflowCache::default(),
+            findings: self.findings.clone(),
+            unknown_workflows: self.unknown_workflows.clone(),
+            digest: OnceLock::new(),
+        }
+    }
+
     /// The configuration: `orch.toml` over the defaults.
     #[must_use]
     pub fn config(&self) -> &Config {

@@ -1,11 +1,11 @@
 //! Loads workflows by name and compiles each once.
 
 use super::loaded::{Loaded, UsableWorkflow, names};
-use super::setting::Settings;
+use super::setting::{InSource, Settings};
 use super::{Error, Reader, Sight};
 use orch_base::{Code, Diagnostic, Hint, Place, RepoPath, locked, nearest};
 use orch_core::workflow::{
-    Document, Workflow, artifact_paths, check, check_verifications, compile,
+    Document, System, Workflow, artifact_paths, check, check_verifications, compile,
 };
 use orch_files::io_error;
 use orch_git::durable;
@@ -28,19 +28,7 @@ impl Settings {
             return Ok(renamed);
         };
         let document = Document::new(name, self.path_of_workflow(name), text);
-        let (workflow, problems) = compile(&document, &self.system);
-        let compiled = match workflow {
-            Some(workflow) => {
-                let matcher = Matcher::new(&workflow);
-                Ok(Arc::new(UsableWorkflow { workflow, matcher }))
-            }
-            None => Err(Matcher::of_paths(&artifact_paths(&document))),
-        };
-        let loaded = Arc::new(Loaded {
-            document,
-            compiled,
-            problems,
-        });
+        let loaded = Arc::new(compiled(document, &self.system));
         workflows.insert(name.to_owned(), Arc::clone(&loaded));
         Ok(loaded)
     }
@@ -85,6 +73,23 @@ impl Settings {
             format!("there is no workflow `{name}`"),
         )
         .hint(hint)
+    }
+}
+
+/// A document with what is compiled of it, among these texts.
+pub(super) fn compiled(document: Document, system: &System) -> Loaded {
+    let (workflow, problems) = compile(&document, system);
+    let compiled = match workflow {
+        Some(workflow) => {
+            let matcher = Matcher::new(&workflow);
+            Ok(Arc::new(UsableWorkflow { workflow, matcher }))
+        }
+        None => Err(Matcher::of_paths(&artifact_paths(&document))),
+    };
+    Loaded {
+        document,
+        compiled,
+        problems,
     }
 }
 
@@ -190,6 +195,13 @@ impl Reader {
         let held = store.objects().source_at(Some(head)).blob_at(&path)?;
         // An audit reads what was compiled, whatever the ends of the lines are in the file here.
         if held == Some(sight.workflow().document_digest) {
+            return Ok(None);
+        }
+        let source = store.objects().source_at(Some(head));
+        let committed = Settings::read(&InSource(&source), store.objects().format());
+        let committed = committed.workflow(sight.workflow().name.as_str()).ok();
+        let committed = committed.as_ref().and_then(|loaded| loaded.workflow());
+        if held.is_some() && committed.is_some_and(|one| one.digest == sight.workflow().digest) {
             return Ok(None);
         }
         let place = path.under(&self.root);

@@ -42,6 +42,7 @@ pub fn workflow() -> Workflow {
         name: WorkflowName::new("global-state-machine").expect("valid"),
         title: "Global state machine".to_owned(),
         digest: Digest::of_blob(b"workflow"),
+        digest_of_bytes: Digest::of_blob(b"workflow"),
         document_digest: Digest::of_blob(b"workflow"),
         path: "system/workflows/global-state-machine.md".to_owned(),
         initial: phase("planning"),

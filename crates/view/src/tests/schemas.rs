@@ -8,7 +8,7 @@ use crate::{
     NewWorkflow, NothingDue, Notice, OverlapList, ParallelReport, PlayedWorkflow, PromptAnswer,
     PullRequest, RecoveryAnswer, ReleaseAnswer, Resolutions, RunReport, Runs, SCHEMA_VERSION,
     Status, Suggestions, TakeAnswer, TaskGraph, TaskSheet, TextAnswer, Transitions, TrustAnswer,
-    Verifications, WorkTreesReport, WorkflowList, WorkflowTests, indented,
+    Verifications, WorkTreesReport, WorkflowDiffs, WorkflowList, WorkflowTests, indented,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -91,6 +91,9 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ),
         schema::<MigrationList>(
             "How tasks move to the present version of their workflow: output of orch migrate --json",
+        ),
+        schema::<WorkflowDiffs>(
+            "What two versions of a workflow decide differently: output of orch workflow diff --json",
         ),
         schema::<WorkflowList>("The workflows"),
         schema::<WorkflowTests>(

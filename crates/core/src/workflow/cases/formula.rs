@@ -6,6 +6,7 @@
 
 use super::super::guard::{Logic, SameValues, Test, ValueQuestion};
 use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
+use super::version::Version;
 use orch_base::pointer::child;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -20,7 +21,7 @@ const MOST_VALUES: usize = 63;
 const MOST_PARTS: usize = 2_000;
 
 /// When something holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Formula {
     /// Always or never.
     Known(bool),
@@ -150,21 +151,10 @@ pub(super) struct PhaseFormulas<'w> {
 impl<'w> WorkflowFormulas<'w> {
     /// Reads all guards.
     pub(super) fn of(workflow: &'w Workflow) -> Self {
-        let mut asked = AskedConstants::default();
-        for rule in &workflow.rules {
-            asked.read(workflow, &rule.when.logic());
-        }
-        asked.read_same(workflow);
-        let mut reading = FormulaReader {
-            workflow,
-            variables: Vec::new(),
-            by_subject: BTreeMap::new(),
-            defines: BTreeMap::new(),
-            asked,
-        };
-        let open = workflow.phases.iter().filter(|phase| !phase.terminal);
-        let phases = open.map(|phase| reading.phase(phase)).collect();
-        let sound = reading.sound();
+        let version = Version::only(workflow);
+        let mut reading = FormulaReader::of(&[&version]);
+        let phases = reading.phases(&version);
+        let sound = reading.sound(&version);
         let spent = reading.spent();
         Self {
             phases,
@@ -175,10 +165,33 @@ impl<'w> WorkflowFormulas<'w> {
     }
 }
 
+/// The guards of two versions of a workflow, about the same variables.
+pub(super) struct VersionFormulas<'w> {
+    pub(super) former: Vec<PhaseFormulas<'w>>,
+    pub(super) now: Vec<PhaseFormulas<'w>>,
+    pub(super) variables: Vec<Variable>,
+}
+
+impl<'w> VersionFormulas<'w> {
+    /// Reads all guards of both.
+    pub(super) fn of(former: &Version<'w>, now: &Version<'w>) -> Self {
+        let mut reading = FormulaReader::of(&[now, former]);
+        let of_now = reading.phases(now);
+        let of_former = reading.phases(former);
+        Self {
+            former: of_former,
+            now: of_now,
+            variables: reading.variables,
+        }
+    }
+}
+
 /// The constants that guards compare a value with.
 #[derive(Default)]
-struct AskedConstants {
+struct AskedConstants<'v, 'w> {
     texts: BTreeMap<String, Vec<String>>,
+    /// Of each value that is compared with texts, those that schemas permit; `None` if others may be there.
+    permitted: BTreeMap<String, Option<Vec<String>>>,
     numbers: BTreeMap<String, Vec<f64>>,
     /// Values that guards compare with numbers below zero.
     negative: Vec<String>,
@@ -187,97 +200,102 @@ struct AskedConstants {
     /// Values that a guard takes as true or false.
     truths: BTreeSet<String>,
     /// Pairs of values of which it is asked whether they are equal.
-    same: Vec<SameValues>,
-    seen: Vec<String>,
+    same: Vec<(&'v Version<'w>, SameValues)>,
+    seen: Vec<(*const Workflow, String)>,
 }
 
-impl AskedConstants {
-    fn read(&mut self, workflow: &Workflow, logic: &Logic) {
+impl<'v, 'w> AskedConstants<'v, 'w> {
+    fn read(&mut self, version: &'v Version<'w>, logic: &Logic) {
+        let workflow = version.workflow;
         match logic {
             Logic::Known(_) => {}
             Logic::Named(name) => {
                 let define = workflow.defines.iter().find(|(define, _)| define == name);
+                let key = (std::ptr::from_ref(workflow), name.clone());
                 if let Some((_, define)) = define
-                    && !self.seen.contains(name)
+                    && !self.seen.contains(&key)
                 {
-                    self.seen.push(name.clone());
-                    self.read(workflow, &define.logic());
+                    self.seen.push(key);
+                    self.read(version, &define.logic());
                 }
             }
             Logic::Asks(question) => match fact_logic(workflow, question) {
-                Some(logic) => self.read(workflow, &logic),
-                None => self.note(question),
+                Some(logic) => self.read(version, &logic),
+                None => self.note(version, question),
             },
-            Logic::Not(of) => self.read(workflow, of),
+            Logic::Not(of) => self.read(version, of),
             Logic::All(all) | Logic::Any(all) => {
-                all.iter().for_each(|one| self.read(workflow, one));
+                all.iter().for_each(|one| self.read(version, one));
             }
-            Logic::If(parts) => parts.iter().for_each(|one| self.read(workflow, one)),
-            Logic::Same(same) => self.same.push(SameValues::clone(same)),
+            Logic::If(parts) => parts.iter().for_each(|one| self.read(version, one)),
+            Logic::Same(same) => self.same.push((version, SameValues::clone(same))),
         }
     }
 
     /// Reads what is asked of equal values, now that it is known which are true or false.
-    fn read_same(&mut self, workflow: &Workflow) {
-        while let Some(same) = self.same.pop() {
-            if self.are_truths(workflow, &same) {
-                same.truths.iter().for_each(|one| self.read(workflow, one));
+    fn read_same(&mut self) {
+        while let Some((version, same)) = self.same.pop() {
+            if self.are_truths(version, &same) {
+                same.truths.iter().for_each(|one| self.read(version, one));
             } else {
-                self.note(&same.question);
+                self.note(version, &same.question);
             }
         }
     }
 
     /// Whether two values are true or false, so that they are equal if both are or neither is. It is enough to know it of
     /// one: nothing else is equal to it.
-    fn are_truths(&self, workflow: &Workflow, same: &SameValues) -> bool {
+    fn are_truths(&self, version: &Version<'w>, same: &SameValues) -> bool {
         let mut truths = same.truths.iter();
-        truths.any(|one| self.is_truth(workflow, one))
+        truths.any(|one| self.is_truth(version, one))
     }
 
     /// Whether the logic of a value says all of it, because it is true or false.
-    fn is_truth(&self, workflow: &Workflow, logic: &Logic) -> bool {
+    fn is_truth(&self, version: &Version<'w>, logic: &Logic) -> bool {
+        let workflow = version.workflow;
         match logic {
             Logic::Known(_) | Logic::Not(_) | Logic::All(_) | Logic::Any(_) | Logic::Same(_) => {
                 true
             }
-            Logic::If(parts) => parts[1..].iter().all(|one| self.is_truth(workflow, one)),
+            Logic::If(parts) => parts[1..].iter().all(|one| self.is_truth(version, one)),
             Logic::Named(name) => {
                 let define = workflow.defines.iter().find(|(define, _)| define == name);
                 match define.map(|(_, define)| define.logic()) {
                     Some(Logic::All(parts)) if parts.len() == 1 => {
-                        self.is_truth(workflow, &parts[0])
+                        self.is_truth(version, &parts[0])
                     }
                     parts => parts.is_some(),
                 }
             }
             Logic::Asks(question) if question.test != Test::IsTrue => true,
             Logic::Asks(question) => match fact_logic(workflow, question) {
-                Some(logic) => self.is_truth(workflow, &logic),
-                None => self.is_asked_truth(workflow, question),
+                Some(logic) => self.is_truth(version, &logic),
+                None => self.is_asked_truth(version, question),
             },
         }
     }
 
-    fn is_asked_truth(&self, workflow: &Workflow, question: &ValueQuestion) -> bool {
+    fn is_asked_truth(&self, version: &Version<'w>, question: &ValueQuestion) -> bool {
         if let Some([name, flag]) = question.path.as_deref() {
-            let mut artifacts = workflow.artifacts.iter();
+            let mut artifacts = version.workflow.artifacts.iter();
             if FLAGS.contains(&flag.as_str())
                 && artifacts.any(|artifact| artifact.name.as_str() == name)
             {
                 return true;
             }
         }
-        question.subject.starts_with("has(") || self.truths.contains(&question.subject)
+        let is_asked = || self.truths.contains(&version.subject(question));
+        question.subject.starts_with("has(") || is_asked()
     }
 
-    fn note(&mut self, question: &ValueQuestion) {
-        let subject = question.subject.clone();
-        match &question.test {
+    fn note(&mut self, version: &Version<'w>, question: &ValueQuestion) {
+        let subject = version.subject(question);
+        match &version.test(question) {
             Test::IsTrue => {
                 self.truths.insert(subject);
             }
             Test::IsText(text) => {
+                self.permit(&subject, texts_of_schema(version.workflow, question));
                 let texts = self.texts.entry(subject).or_default();
                 if !texts.contains(text) && texts.len() < MOST_VALUES {
                     texts.push(text.clone());
@@ -300,18 +318,33 @@ impl AskedConstants {
         }
     }
 
-    fn domain(&self, workflow: &Workflow, question: &ValueQuestion) -> Domain {
-        let subject = &question.subject;
-        match &question.test {
+    /// Adds what a schema permits of a value to what others permit.
+    fn permit(&mut self, subject: &str, texts: Option<Vec<String>>) {
+        let known = self.permitted.entry(subject.to_owned());
+        let known = known.or_insert_with(|| texts.clone());
+        let Some(texts) = texts else {
+            *known = None;
+            return;
+        };
+        if let Some(known) = known {
+            let more = texts.into_iter().filter(|text| !known.contains(text));
+            let more: Vec<String> = more.collect();
+            known.extend(more);
+        }
+        *known = known.take().filter(|known| known.len() <= MOST_VALUES);
+    }
+
+    fn domain(&self, subject: &str, test: &Test) -> Domain {
+        match test {
             Test::IsTrue => Domain::Bool,
             Test::Order { .. } if self.ordered.contains(subject) => Domain::Orders,
             Test::Order { .. } => Domain::Bool,
-            Test::IsText(_) => match texts_of_schema(workflow, question) {
-                Some(texts) => Domain::Texts {
-                    texts,
+            Test::IsText(_) => match self.permitted.get(subject) {
+                Some(Some(texts)) => Domain::Texts {
+                    texts: texts.clone(),
                     others: false,
                 },
-                None => Domain::Texts {
+                _ => Domain::Texts {
                     texts: self.texts.get(subject).cloned().unwrap_or_default(),
                     others: true,
                 },
@@ -319,7 +352,7 @@ impl AskedConstants {
             Test::Number { .. } => {
                 let mut numbers = self.numbers.get(subject).cloned().unwrap_or_default();
                 numbers.sort_by(f64::total_cmp);
-                let is_counted = !self.negative.contains(subject);
+                let is_counted = !self.negative.iter().any(|one| one == subject);
                 Domain::Numbers(cells(&numbers, is_counted))
             }
         }
@@ -348,17 +381,76 @@ fn cells(numbers: &[f64], is_counted: bool) -> Vec<NumberCell> {
 }
 
 /// Turns guards into formulas.
-struct FormulaReader<'w> {
-    workflow: &'w Workflow,
-    asked: AskedConstants,
+struct FormulaReader<'v, 'w> {
+    asked: AskedConstants<'v, 'w>,
     variables: Vec<Variable>,
     by_subject: BTreeMap<(String, &'static str), usize>,
-    defines: BTreeMap<(String, bool), Rc<Formula>>,
+    defines: BTreeMap<(*const Workflow, String, bool), Rc<Formula>>,
 }
 
-impl<'w> FormulaReader<'w> {
+impl<'v, 'w> FormulaReader<'v, 'w> {
+    /// A reader of the guards of these versions.
+    fn of(versions: &[&'v Version<'w>]) -> Self {
+        let mut asked = AskedConstants::default();
+        for version in versions {
+            for rule in &version.workflow.rules {
+                asked.read(version, &rule.when.logic());
+            }
+        }
+        asked.read_same();
+        Self {
+            variables: Vec::new(),
+            by_subject: BTreeMap::new(),
+            defines: BTreeMap::new(),
+            asked,
+        }
+    }
+
+    /// The guards of the phases that are no ends.
+    fn phases(&mut self, version: &Version<'w>) -> Vec<PhaseFormulas<'w>> {
+        let phases = version.workflow.phases.iter();
+        let open = phases.filter(|phase| !phase.terminal);
+        let mut reading = VersionReader {
+            version,
+            reader: self,
+        };
+        open.map(|phase| reading.phase(phase)).collect()
+    }
+
+    fn sound(&mut self, version: &Version<'w>) -> Vec<Rc<Formula>> {
+        let mut reading = VersionReader {
+            version,
+            reader: self,
+        };
+        reading.sound()
+    }
+
+    /// What is so once everything was used up: nothing is fresh, and nothing has changed.
+    fn spent(&self) -> Vec<Rc<Formula>> {
+        let spent = self.variables.iter().enumerate();
+        spent
+            .filter(|(_, variable)| {
+                variable.subject.ends_with(".fresh") || variable.subject.ends_with(".changed")
+            })
+            .map(|(variable, _)| {
+                Rc::new(Formula::Is {
+                    variable,
+                    values: NO,
+                })
+            })
+            .collect()
+    }
+}
+
+/// Turns the guards of one version into formulas.
+struct VersionReader<'r, 'v, 'w> {
+    version: &'r Version<'w>,
+    reader: &'r mut FormulaReader<'v, 'w>,
+}
+
+impl<'w> VersionReader<'_, '_, 'w> {
     fn phase(&mut self, phase: &'w Phase) -> PhaseFormulas<'w> {
-        let workflow = self.workflow;
+        let workflow = self.version.workflow;
         let rules: Vec<&Rule> = workflow
             .rules_from(&phase.id)
             .filter(|rule| rule.on.is_none())
@@ -402,7 +494,7 @@ impl<'w> FormulaReader<'w> {
                 let both = [first, second].map(|all| Rc::new(Formula::All(all)));
                 Rc::new(Formula::Any(both.to_vec()))
             }
-            Logic::Same(same) if self.asked.are_truths(self.workflow, same) => {
+            Logic::Same(same) if self.reader.asked.are_truths(self.version, same) => {
                 let [left, right] = &same.truths;
                 let first = vec![self.formula(left, true), self.formula(right, is_true)];
                 let second = vec![self.formula(left, false), self.formula(right, !is_true)];
@@ -415,11 +507,15 @@ impl<'w> FormulaReader<'w> {
 
     /// When a named expression is true, or when it is false.
     fn named(&mut self, name: &str, is_true: bool) -> Rc<Formula> {
-        let key = (name.to_owned(), is_true);
-        if let Some(known) = self.defines.get(&key) {
+        let key = (
+            std::ptr::from_ref(self.version.workflow),
+            name.to_owned(),
+            is_true,
+        );
+        if let Some(known) = self.reader.defines.get(&key) {
             return known.clone();
         }
-        let workflow = self.workflow;
+        let workflow = self.version.workflow;
         let define = workflow.defines.iter().find(|(define, _)| define == name);
         let formula = define.map(|(_, define)| self.formula(&define.logic(), is_true));
         let formula = match formula.filter(|formula| formula.parts() <= MOST_PARTS) {
@@ -427,17 +523,17 @@ impl<'w> FormulaReader<'w> {
             None => {
                 let question = truth_of(vec![name.to_owned()]);
                 let variable = self.variable(&question);
-                self.variables[variable].is_closed = true;
+                self.reader.variables[variable].is_closed = true;
                 self.asks(&question, is_true)
             }
         };
-        self.defines.insert(key, formula.clone());
+        self.reader.defines.insert(key, formula.clone());
         formula
     }
 
     /// When the answer to a question is yes, or when it is no.
     fn asks(&mut self, question: &ValueQuestion, is_true: bool) -> Rc<Formula> {
-        let workflow = self.workflow;
+        let workflow = self.version.workflow;
         if let Some(logic) = fact_logic(workflow, question) {
             return self.formula(&logic, is_true);
         }
@@ -469,7 +565,7 @@ impl<'w> FormulaReader<'w> {
         if is_true {
             all
         } else {
-            Rc::new(all.negated(&self.variables))
+            Rc::new(all.negated(&self.reader.variables))
         }
     }
 
@@ -483,9 +579,10 @@ impl<'w> FormulaReader<'w> {
     }
 
     fn is(&mut self, question: &ValueQuestion, is_true: bool) -> Formula {
+        let test = self.version.test(question);
         let variable = self.variable(question);
-        let domain = &self.variables[variable].domain;
-        let yes = answers(domain, &question.test);
+        let domain = &self.reader.variables[variable].domain;
+        let yes = answers(domain, &test);
         let values = if is_true { yes } else { domain.all() & !yes };
         Formula::Is { variable, values }
     }
@@ -497,29 +594,32 @@ impl<'w> FormulaReader<'w> {
             Test::Number { .. } => "number",
             Test::Order { .. } => "order",
         };
-        let key = (question.subject.clone(), kind);
-        if let Some(known) = self.by_subject.get(&key) {
+        let reader = &mut *self.reader;
+        let subject = self.version.subject(question);
+        let key = (subject.clone(), kind);
+        if let Some(known) = reader.by_subject.get(&key) {
             return *known;
         }
-        let variable = self.variables.len();
-        self.variables.push(Variable {
-            subject: question.subject.clone(),
-            domain: self.asked.domain(self.workflow, question),
+        let variable = reader.variables.len();
+        let domain = reader.asked.domain(&subject, &question.test);
+        reader.variables.push(Variable {
+            subject,
+            domain,
             is_closed: false,
         });
-        self.by_subject.insert(key, variable);
+        reader.by_subject.insert(key, variable);
         variable
     }
 
     /// What is true in a phase whatever happens: what it needs is there, and it is this phase.
     fn given(&mut self, phase: &Phase) -> Vec<Rc<Formula>> {
-        let workflow = self.workflow;
+        let workflow = self.version.workflow;
         let needs = phase.needs.iter();
         let mut given: Vec<Rc<Formula>> = needs
             .filter_map(|name| workflow.artifact(name))
             .map(|artifact| self.flags(artifact, &["present", "valid"]))
             .collect();
-        if self.asked.texts.contains_key("phase") {
+        if self.reader.asked.texts.contains_key("phase") {
             let own = ValueQuestion {
                 test: Test::IsText(phase.id.to_string()),
                 ..truth_of(vec!["phase".to_owned()])
@@ -532,10 +632,12 @@ impl<'w> FormulaReader<'w> {
 
     /// What is so if every file can be read, and every verification that is due has run.
     fn sound(&mut self) -> Vec<Rc<Formula>> {
-        let artifacts = self.workflow.artifacts.iter();
+        let artifacts = self.version.workflow.artifacts.iter();
         let mut sound: Vec<Rc<Formula>> = artifacts
             .map(|artifact| {
-                let absent = self.flags(artifact, &["present"]).negated(&self.variables);
+                let absent = self
+                    .flags(artifact, &["present"])
+                    .negated(&self.reader.variables);
                 let valid = self.flags(artifact, &["valid"]);
                 Rc::new(Formula::Any(vec![Rc::new(absent), valid]))
             })
@@ -546,7 +648,7 @@ impl<'w> FormulaReader<'w> {
 
     /// Of each verification that guards ask about: if one of its flags is set, so is the other one.
     fn of_verifications(&mut self, one: &str, other: &str) -> Vec<Rc<Formula>> {
-        let subjects = self.by_subject.keys().map(|(subject, _)| subject);
+        let subjects = self.reader.by_subject.keys().map(|(subject, _)| subject);
         let mut names: Vec<String> = subjects
             .filter_map(|subject| subject.strip_prefix(VERIFIED)?.strip_prefix('.'))
             .filter_map(|rest| rest.split('.').next())
@@ -562,22 +664,6 @@ impl<'w> FormulaReader<'w> {
             Rc::new(Formula::Any(vec![Rc::new(is_not), Rc::new(is)]))
         });
         pairs.collect()
-    }
-
-    /// What is so once everything was used up: nothing is fresh, and nothing has changed.
-    fn spent(&self) -> Vec<Rc<Formula>> {
-        let spent = self.variables.iter().enumerate();
-        spent
-            .filter(|(_, variable)| {
-                variable.subject.ends_with(".fresh") || variable.subject.ends_with(".changed")
-            })
-            .map(|(variable, _)| {
-                Rc::new(Formula::Is {
-                    variable,
-                    values: NO,
-                })
-            })
-            .collect()
     }
 }
 

@@ -6,10 +6,13 @@
 //! schema excludes one. So an overlap or a gap that is found comes with its case, for a reader to judge; and what is not
 //! found, and was not given up, cannot happen.
 
+mod difference;
 mod findings;
 mod formula;
 mod search;
+mod version;
 
+pub use difference::{DecisionDifference, DecisionDifferences, differences};
 pub(super) use findings::case_findings;
 
 use super::guard::COMPARED;

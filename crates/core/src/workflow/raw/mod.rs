@@ -5,7 +5,7 @@
 
 mod reader;
 
-use super::Document;
+use super::{Document, machine};
 use crate::{Spanned, TomlReader, TomlTable};
 use orch_base::{Code, Diagnostic};
 pub(super) use reader::{BlockReader, DocumentDialect, to_json};
@@ -17,6 +17,8 @@ pub(super) type Text = Spanned<String>;
 
 #[derive(Debug, Default)]
 pub(super) struct RawWorkflow {
+    /// All that the blocks say, in one form.
+    pub said: String,
     pub title: Option<Text>,
     pub initial: Option<Text>,
     pub phase_key: Option<Text>,
@@ -171,7 +173,8 @@ pub(super) fn read(document: &Document) -> (RawWorkflow, Vec<Diagnostic>) {
     let (table, errors) = DeTable::parse_recoverable(&document.toml);
     let finding = Diagnostic::error(Code::WorkflowSyntax, "");
     reader.report_syntax(&document.toml, errors, &finding);
-    let raw = reader.workflow(TomlTable::new("a workflow document", table.get_ref()));
+    let mut raw = reader.workflow(TomlTable::new("a workflow document", table.get_ref()));
+    raw.said = machine::said(table.get_ref());
     (raw, reader.findings())
 }
 
