@@ -5,32 +5,48 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::{Arc, OnceLock};
 
 /// A set of globs that matches if any of its globs does. An empty set matches nothing.
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    set: GlobSet,
+    /// Built when it is first asked: that takes longer than all else that compiles a workflow.
+    set: Arc<OnceLock<GlobSet>>,
 }
 
+/// Sets whose globs have more bytes than this may be too large to be built, which shows only when they are.
+const SURELY_BUILT: usize = 1_000;
+
 impl Patterns {
-    /// Compiles globs. Returns an error that names the first invalid one.
+    /// Reads globs. Returns an error that names the first invalid one.
     pub fn new(texts: impl IntoIterator<Item = impl Into<String>>) -> Result<Self, globset::Error> {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
-        let mut set = GlobSetBuilder::new();
         for text in &texts {
-            set.add(glob(text)?);
+            glob(text)?;
         }
-        Ok(Self {
-            set: set.build()?,
-            texts,
-        })
+        let set = Arc::<OnceLock<GlobSet>>::default();
+        if texts.iter().map(String::len).sum::<usize>() > SURELY_BUILT {
+            let _ = set.set(built(&texts)?);
+        }
+        Ok(Self { set, texts })
     }
 
     /// Whether at least one glob matches all of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        self.set.is_match(text)
+        let set = self
+            .set
+            .get_or_init(|| built(&self.texts).unwrap_or_default());
+        set.is_match(text)
+    }
+
+    /// Whether one glob matches all of `text`; an invalid one matches nothing. What begins otherwise than the glob does is
+    /// known without compiling it.
+    #[must_use]
+    pub fn one_matches(glob: &str, text: &str) -> bool {
+        let wildcard = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+        text.starts_with(&glob[..wildcard]) && Self::new([glob]).is_ok_and(|one| one.matches(text))
     }
 
     /// Whether the set contains no glob.
@@ -44,6 +60,14 @@ impl Patterns {
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
+}
+
+fn built(globs: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSetBuilder::new();
+    for text in globs {
+        set.add(glob(text)?);
+    }
+    set.build()
 }
 
 /// The globs as written.
@@ -142,6 +166,33 @@ impl fmt::Debug for Patterns {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_glob_matches_as_a_set_of_one_does() {
+        for (glob, text) in [
+            ("a/*.json", "a/b.json"),
+            ("a/*.json", "b/b.json"),
+            ("a/b.json", "a/b.json"),
+            ("a/b.json", "a/b.jsonl"),
+            ("a\\*", "a*"),
+            ("{a,b}/c", "b/c"),
+            ("[ab]", "b"),
+            ("a/?", "a/"),
+            ("a[", "a["),
+            ("", ""),
+        ] {
+            let set = Patterns::new([glob]);
+            let expected = set.is_ok_and(|set| set.matches(text));
+            assert_eq!(Patterns::one_matches(glob, text), expected, "{glob} {text}");
+        }
+    }
+
+    #[test]
+    fn a_large_set_is_built_at_once() {
+        let globs: Vec<String> = (0..200).map(|nth| format!("directory/{nth}/**")).collect();
+        let patterns = Patterns::new(&globs).expect("valid");
+        assert!(patterns.matches("directory/199/a") && !patterns.matches("directory/200/a"));
+    }
 
     #[test]
     fn a_star_stays_within_a_part() {

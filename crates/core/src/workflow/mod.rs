@@ -788,9 +788,10 @@ impl Artifact {
     pub fn pattern_of(&self, name: &str) -> Option<usize> {
         match (&self.repository, name.strip_prefix('/')) {
             (Some(repository), Some(path)) => repository.pattern_of(path),
-            (None, None) => self.paths.iter().position(|pattern| {
-                pattern == name || Patterns::new([pattern]).is_ok_and(|globs| globs.matches(name))
-            }),
+            (None, None) => self
+                .paths
+                .iter()
+                .position(|pattern| pattern == name || Patterns::one_matches(pattern, name)),
             _ => None,
         }
     }

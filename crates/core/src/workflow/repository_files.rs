@@ -54,9 +54,9 @@ impl RepositoryFiles {
     /// The index of the first pattern that a path matches.
     #[must_use]
     pub fn pattern_of(&self, path: &str) -> Option<usize> {
-        self.patterns.iter().position(|pattern| {
-            pattern == path || Patterns::new([pattern]).is_ok_and(|globs| globs.matches(path))
-        })
+        self.patterns
+            .iter()
+            .position(|pattern| pattern == path || Patterns::one_matches(pattern, path))
     }
 
     /// What comes before the first part of a pattern with a wildcard, without the slash.

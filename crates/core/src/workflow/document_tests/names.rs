@@ -4,6 +4,7 @@ use super::{DocumentTest, GivenFile, as_warning, document_tests, unreachable_rul
 use crate::Spanned;
 use crate::workflow::{Document, Owner, Workflow};
 use orch_base::{Code, Diagnostic, nearest};
+use std::collections::BTreeSet;
 
 /// What a decision can be, as `expect.outcome` names it.
 const OUTCOMES: [&str; 9] = [
@@ -29,6 +30,7 @@ pub fn check_tests(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> 
     let mut checking = TestNameCheck {
         document,
         workflow,
+        files: BTreeSet::new(),
         findings: Vec::new(),
     };
     for test in &tests {
@@ -46,6 +48,8 @@ pub fn check_tests(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> 
 struct TestNameCheck<'a> {
     document: &'a Document,
     workflow: &'a Workflow,
+    /// The paths that are known to be those of artifacts.
+    files: BTreeSet<String>,
     findings: Vec<Diagnostic>,
 }
 
@@ -130,8 +134,13 @@ impl TestNameCheck<'_> {
     /// A file is that of an artifact, by its name or by its path.
     fn file(&mut self, file: &GivenFile, artifacts: &[&str]) {
         let name = file.of.value.as_str();
+        // Most tests are about the same files.
+        if artifacts.contains(&name) || self.files.contains(name) {
+            return;
+        }
         let mut all = self.workflow.artifacts.iter();
         if all.any(|artifact| artifact.pattern_of(name).is_some()) {
+            self.files.insert(name.to_owned());
             return;
         }
         if name.contains(['/', '.']) {
