@@ -6,6 +6,7 @@
 //! nothing else waits.
 
 mod edits;
+mod keys;
 mod names;
 mod project;
 mod server;

@@ -1,5 +1,6 @@
 //! Questions about a name in a workflow document: what it is, where it is defined and used, what may be written here.
 
+use crate::keys::{OfferKind, keys_by_schema};
 use crate::project::OpenDocument;
 use crate::text::LinedText;
 use orch_core::workflow::guard::{ITEM, function_names};
@@ -223,16 +224,6 @@ fn key_at(open: &OpenDocument<'_>, offset: usize) -> Option<(BlockKey, Range<usi
     (bytes.start <= offset && offset <= bytes.end).then_some((found, bytes))
 }
 
-/// The kinds of the protocol for what is offered.
-#[derive(Clone, Copy)]
-enum OfferKind {
-    Function = 3,
-    Field = 5,
-    Module = 9,
-    Property = 10,
-    Value = 12,
-}
-
 fn offer(label: &str, kind: OfferKind, detail: &str) -> Value {
     json!({"label": label, "kind": kind as u8, "detail": detail})
 }
@@ -240,6 +231,12 @@ fn offer(label: &str, kind: OfferKind, detail: &str) -> Value {
 /// What may be written at an offset.
 pub fn completions(open: &mut OpenDocument<'_>, text: &LinedText, offset: usize) -> Vec<Value> {
     let line = text.line_before(offset).to_owned();
+    if open.document.is_test(offset) {
+        return keys_by_schema(
+            "input/workflow-tests",
+            &open.document.test_blocks()[..offset],
+        );
+    }
     if !open.document.is_machine(offset) {
         return Vec::new();
     }

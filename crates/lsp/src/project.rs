@@ -4,7 +4,7 @@ use crate::text::{LinedText, uri_of};
 use orch_base::{Diagnostic, Error, RepoPath};
 use orch_core::config;
 use orch_core::workflow::{
-    CheckMemo, Document, System, Workflow, check_cases, check_fast, compile_with,
+    CheckMemo, Document, System, Workflow, check_cases, check_fast, check_untyped, compile_with,
 };
 use orch_engine::survey::{Purpose, TaskRef, Workspace};
 use orch_git::Environment;
@@ -59,7 +59,8 @@ pub struct OpenDocument<'p> {
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckDepth {
-    /// What takes a moment: all but the cases of the rules.
+    /// What takes a moment: all but the cases of the rules, and, after a change of a schema, a fact or a named expression,
+    /// the types of guards.
     Fast,
     /// Everything.
     Whole,
@@ -206,7 +207,12 @@ impl Project {
         let Some(workflow) = workflow else {
             return findings;
         };
-        let of_check = check_fast(&document, &workflow, &mut known.memo);
+        let memo = &mut known.memo;
+        let of_check = if depth == CheckDepth::Fast && memo.has_other_types(&workflow) {
+            check_untyped(&document, &workflow)
+        } else {
+            check_fast(&document, &workflow, memo)
+        };
         if depth == CheckDepth::Whole {
             findings.extend(check_cases(&document, &workflow, &of_check));
         }

@@ -1,6 +1,7 @@
 //! The conversation with the client.
 
 use crate::edits::{actions, formatted, rename, renameable};
+use crate::keys::keys_by_schema;
 use crate::names::{completions, hover, name_at, path_at};
 use crate::project::{CheckDepth, FileKind, OpenDocument, Project, diagnostic};
 use crate::text::{LinedText, PositionEncoding, path_of, uri_of};
@@ -332,9 +333,12 @@ impl Server<'_> {
                 });
                 of_document.unwrap_or_else(|| Ok(Value::from(actions(None, &text, uri, &named))))
             }
-            "textDocument/completion" => self.on_document(params, |open, text, offset| {
-                Ok(Value::from(completions(open, text, offset)))
-            }),
+            "textDocument/completion" => {
+                let in_document = self.in_document(params, |open, text, offset| {
+                    Ok(Value::from(completions(open, text, offset)))
+                });
+                in_document.unwrap_or_else(|| Ok(Value::from(self.setting_keys(params))))
+            }
             "textDocument/definition" => self.definition(params),
             "textDocument/references" => self.on_document(params, |open, text, offset| {
                 let uri = &params["textDocument"]["uri"];
@@ -364,6 +368,25 @@ impl Server<'_> {
                 ErrorCode::MethodNotFound,
                 format!("orch does not know `{other}`"),
             )),
+        }
+    }
+
+    /// The keys of `orch.toml` that may be written at a place; nothing in another file.
+    fn setting_keys(&mut self, params: &Value) -> Vec<Value> {
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+        let Some(path) = self.buffers.get(uri).map(|buffer| buffer.path.clone()) else {
+            return Vec::new();
+        };
+        let project = self.project_of(&path).map(|at| &self.projects[at]);
+        let path = project.and_then(|project| Some((project, project.inside(&path)?)));
+        let is_setting =
+            path.is_some_and(|(project, path)| project.kind(&path) == FileKind::Settings);
+        match self.buffers.get(uri) {
+            Some(buffer) if is_setting => {
+                let offset = buffer.text.offset(&params["position"]);
+                keys_by_schema("input/orch-toml", &buffer.text.text[..offset])
+            }
+            _ => Vec::new(),
         }
     }
 

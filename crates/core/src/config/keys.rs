@@ -225,3 +225,102 @@ pub(super) fn home(key: &str) -> Option<&'static str> {
 pub(super) fn example(key: &str) -> &'static str {
     known(key).map_or("", |(_, example)| example)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+    use std::path::Path;
+
+    /// Keys that take values of several types; those of all others are of the type of the example.
+    const OF_SEVERAL_TYPES: [&str; 18] = [
+        "adopt",
+        "agents_may",
+        "apply",
+        "command",
+        "commands",
+        "env",
+        "exclude",
+        "files",
+        "keep",
+        "on",
+        "paths",
+        "protect",
+        "protected",
+        "report",
+        "setup",
+        "setup_key",
+        "teams",
+        "verified",
+    ];
+
+    fn table(section: &Section) -> Value {
+        let mut properties = Map::new();
+        for (key, example) in section.keys {
+            let example: Option<toml::Table> = example.parse().ok();
+            let value = example.and_then(|table| serde_json::to_value(table.get(*key)?).ok());
+            let value = value.unwrap_or_default();
+            let kind = match &value {
+                Value::Bool(_) => "boolean",
+                Value::Number(_) => "integer",
+                _ => "string",
+            };
+            let mut schema = json!({"examples": [value]});
+            if !OF_SEVERAL_TYPES.contains(key) {
+                schema["type"] = Value::from(kind);
+            }
+            properties.insert((*key).to_owned(), schema);
+        }
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    }
+
+    /// The schema of the file.
+    fn of_settings() -> Value {
+        let several = |section: &Section| json!({"type": "array", "items": table(section)});
+        let named = |section| json!({"type": "object", "additionalProperties": table(section)});
+        let mut schema = table(&TOP);
+        for (key, section) in [
+            ("root", several(&ROOT)),
+            ("git", table(&GIT)),
+            ("watch", table(&WATCH)),
+            ("people", table(&PEOPLE)),
+            ("require", table(&REQUIRE)),
+            ("hook", table(&HOOK)),
+            ("acknowledged", several(&ACKNOWLEDGED)),
+            ("executor", named(&EXECUTOR)),
+            ("notify", several(&NOTIFY)),
+            ("verify", named(&VERIFY)),
+            ("checkouts", table(&CHECKOUTS)),
+            ("worktrees", table(&WORKTREES)),
+            ("leases", table(&LEASES)),
+        ] {
+            schema["properties"][key] = section;
+        }
+        let mut whole = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": "orch-toml.schema.json",
+            "title": "The settings of a repository: orch.toml",
+        });
+        let members = schema.as_object_mut().map(std::mem::take);
+        let whole_members = whole.as_object_mut().expect("an object");
+        whole_members.extend(members.into_iter().flatten());
+        whole
+    }
+
+    #[test]
+    fn the_schemas_are_those_of_the_settings() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let path = here.join("../../system/schemas/input/orch-toml.schema.json");
+        let text = format!("{:#}\n", of_settings());
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, &text).expect("written");
+        }
+        let known = std::fs::read_to_string(&path).expect("a schema");
+        assert_eq!(known, text, "run `make fix`");
+        for section in SECTIONS.iter().skip(1) {
+            let name = section.title.trim_matches(['`', '[', ']']);
+            let name = name.split('.').next().unwrap_or_default();
+            assert!(known.contains(&format!("\"{name}\": {{")), "{name}");
+        }
+    }
+}

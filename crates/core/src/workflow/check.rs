@@ -42,6 +42,15 @@ pub fn check_fast(
     workflow: &Workflow,
     memo: &mut CheckMemo,
 ) -> Vec<Diagnostic> {
+    let mut findings = check_untyped(document, workflow);
+    let of_types = check_types(document, workflow, &mut memo.types);
+    findings.extend(of_types.into_iter().map(advised));
+    Diagnostic::in_order(findings)
+}
+
+/// Every finding but those about cases and types.
+#[must_use]
+pub fn check_untyped(document: &Document, workflow: &Workflow) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
@@ -52,7 +61,6 @@ pub fn check_fast(
     stale_diagram(document, workflow, &mut findings);
     findings.extend(never_verified(document, workflow));
     findings.extend(check_tests(document, workflow));
-    findings.extend(check_types(document, workflow, &mut memo.types));
     Diagnostic::in_order(findings.into_iter().map(advised).collect())
 }
 

@@ -85,10 +85,25 @@ impl Document {
             .any(|range| range.start <= offset && offset <= range.end)
     }
 
+    /// Whether an offset is in a `toml orch-test` block.
+    #[must_use]
+    pub fn is_test(&self, offset: usize) -> bool {
+        BlockRanges::of(&self.text)
+            .tests
+            .iter()
+            .any(|range| range.start <= offset && offset <= range.end)
+    }
+
     /// The text in which only the `toml orch` blocks are left. Offsets are those of the document.
     #[must_use]
     pub fn blocks(&self) -> &str {
         &self.toml
+    }
+
+    /// The text in which only the `toml orch-test` blocks are left. Offsets are those of the document.
+    #[must_use]
+    pub fn test_blocks(&self) -> &str {
+        &self.tests
     }
 
     /// The place of a part of the text. Line starts are stored rather than counted, because a large document

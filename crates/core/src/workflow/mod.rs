@@ -42,7 +42,7 @@ pub use cases::{
     DecisionDifference, DecisionDifferences, PhaseCases, RuleCase, RuleOverlap, cases, differences,
 };
 pub use changes::{DocumentVersion, TableChange, TableChangeKind, changes};
-pub use check::{check, check_cases, check_fast};
+pub use check::{check, check_cases, check_fast, check_untyped};
 pub use compile::{compile, compile_with};
 pub use completion::Completion;
 pub use deadline::{Deadline, LAPSED};

@@ -530,7 +530,9 @@ fn found(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orch_core::workflow::{Document, System};
     use serde_json::json;
+    use std::path::Path;
 
     fn schema(value: &Value) -> SchemaText {
         let text = value.to_string();
@@ -727,5 +729,82 @@ mod tests {
         let wild = json!({"pattern": "^(a+)+$"});
         let text = format!("\"{}b\"", "a".repeat(5000));
         assert_eq!(check(&wild, &text).len(), 1);
+    }
+
+    /// What the schema of these blocks refuses in a TOML text.
+    fn refused(name: &str, text: &str) -> Vec<String> {
+        let system = System::shipped();
+        let schema = system.schema(&format!("input/{name}")).expect("it ships");
+        let schema = SchemaText::new(name.to_owned(), schema, Digest::of_blob(schema.as_bytes()));
+        let table: toml::Table = text.parse().expect("TOML");
+        let value = serde_json::to_value(table).expect("JSON");
+        let problems = Schemas::default().refuses(&schema, &value);
+        let problems = problems.iter();
+        problems
+            .map(|problem| format!("{}: {}", problem.pointer, problem.message))
+            .collect()
+    }
+
+    #[test]
+    fn the_schemas_for_editors_accept_what_is_written_and_refuse_slips() {
+        let system = System::shipped();
+        let shipped = system.names("workflows", ".md");
+        let shipped =
+            shipped.filter_map(|name| Some((name.to_owned(), system.workflow(name)?.to_owned())));
+        let mut documents: Vec<(String, String)> = shipped.collect();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for directory in ["crates/scaffold/patterns", "fixtures/workflows/valid"] {
+            for entry in std::fs::read_dir(root.join(directory)).expect("a directory") {
+                let path = entry.expect("an entry").path();
+                if path.extension().is_some_and(|extension| extension == "md") {
+                    let text = std::fs::read_to_string(&path).expect("a document");
+                    documents.push((path.display().to_string(), text));
+                }
+            }
+        }
+        assert!(documents.len() > 20, "{}", documents.len());
+        for (name, text) in documents {
+            let document = Document::new(&name, &name, text);
+            assert_eq!(refused("workflow", document.blocks()), [""; 0], "{name}");
+            assert_eq!(
+                refused("workflow-tests", document.test_blocks()),
+                [""; 0],
+                "{name}"
+            );
+        }
+        let mut count = 0;
+        for page in [
+            "configuration",
+            "fleet",
+            "git",
+            "hooks",
+            "notify",
+            "guides/verifications",
+        ] {
+            let path = root.join(format!("docs/{page}.md"));
+            let text = std::fs::read_to_string(&path).expect("a page");
+            let parts = text.split("```toml\n").skip(1);
+            for part in parts.filter_map(|part| part.split("```").next()) {
+                if orch_core::config::parse(part, "orch.toml").1.is_empty() {
+                    count += 1;
+                    assert_eq!(refused("orch-toml", part), [""; 0], "{part}");
+                }
+            }
+        }
+        assert!(count > 8, "{count}");
+        for (name, text) in [
+            ("workflow", "[phase.p]\nproduce = ['a']"),
+            ("workflow", "[phase.p]\nterminal = 'yes'"),
+            ("workflow", "[rule]\nid = 'x'"),
+            ("workflow-tests", "[[test]]\nname = 'x'"),
+            (
+                "workflow-tests",
+                "[[test]]\nname = 'x'\nexpect = {fase = 'p'}",
+            ),
+            ("orch-toml", "[git]\ncomit = 'batch'"),
+            ("orch-toml", "settle_ms = 'fast'"),
+        ] {
+            assert!(!refused(name, text).is_empty(), "{text}");
+        }
     }
 }

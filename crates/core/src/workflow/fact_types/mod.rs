@@ -64,6 +64,11 @@ pub(super) struct TypeMemo {
 }
 
 impl TypeMemo {
+    /// Whether it holds the types of another vocabulary than that of this workflow.
+    pub(super) fn is_about_another(&self, workflow: &Workflow) -> bool {
+        !self.key.is_empty() && self.key != vocabulary_key(workflow)
+    }
+
     /// Turns to a workflow: if its vocabulary is another one, everything is forgotten.
     fn about(&mut self, workflow: &Workflow) {
         let key = vocabulary_key(workflow);
