@@ -452,7 +452,9 @@ impl TurnGround<'_> {
             let value = self.writer.caller.variables.get(variable);
             named.extend(value.iter().flat_map(std::env::split_paths));
         }
-        named.extend(config.command.iter().map(PathBuf::from));
+        // A program, or a script that it reads, may be named from the root of the repository.
+        let words = config.command.iter().filter(|word| word.contains('/'));
+        named.extend(words.map(|word| self.root.join(word)));
         named.push(PathBuf::from("/tmp/.X11-unix"));
         for path in named.into_iter().filter(|path| path.is_absolute()) {
             let Ok(found) = path.canonicalize() else {
