@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     /// What a person invents, or what is a path, a number, a revision or a process.
-    const FREE: [&str; 58] = [
+    const FREE: [&str; 60] = [
         "also",
         "assignee",
         "at",
@@ -424,6 +424,7 @@ mod tests {
         "env_file",
         "file",
         "force",
+        "former",
         "from",
         "host",
         "html",
@@ -440,6 +441,7 @@ mod tests {
         "name",
         "new",
         "newest",
+        "now",
         "ours",
         "parallel",
         "parent_process",

@@ -295,10 +295,12 @@ fn a_shallow_clone_is_refused_with_the_command_that_deepens_it() {
 fn a_workflow_that_nobody_has_is_unverifiable() {
     let world = started("planning");
     let document = world.read("system/workflows/global-state-machine.md");
-    world.write(
-        "system/workflows/global-state-machine.md",
-        document.replace("[workflow]", "[workflow]\n"),
+    let other = document.replace(
+        "because = \"the plan is final and",
+        "because = \"the plan is ready and",
     );
+    assert_ne!(other, document);
+    world.write("system/workflows/global-state-machine.md", other.as_str());
     world.plan("t", 1);
     world.orch(&["next", "t"]).succeeds();
     world.git(&["checkout", "-q", "--", "system"]);
@@ -311,10 +313,7 @@ fn a_workflow_that_nobody_has_is_unverifiable() {
         "{change:#}"
     );
     // Committed with it, the transition is proven by the workflow as it stood then.
-    world.write(
-        "system/workflows/global-state-machine.md",
-        document.replace("[workflow]", "[workflow]\n"),
-    );
+    world.write("system/workflows/global-state-machine.md", other.as_str());
     world.commit("another workflow");
     world.plan_review("t", true, 1);
     world.orch(&["next", "t"]).succeeds();

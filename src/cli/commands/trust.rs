@@ -9,8 +9,8 @@ use orch_view::{TrustAnswer, TrustLine};
 ///
 /// orch starts nothing that a clone or a pull request brought before a person has trusted it: the commands in
 /// [executor.*] and [[notify]], the files of the repository that they name, instructions of agents that differ from
-/// those that ship with orch, and, if there is an executor, the settings by which agent programs run commands, such as
-/// .claude/settings.json and .mcp.json. It posts to no webhook, signs with no variable, and keeps leases nowhere on the network, that
+/// those that ship with orch, what [fence] and `fence = "off"` open, and, if there is an executor, the settings by which agent
+/// programs run commands, such as .claude/settings.json and .mcp.json. It posts to no webhook, signs with no variable, and keeps leases nowhere on the network, that
 /// was not trusted either. After each change of these, trust is needed again. Trust is kept in $XDG_STATE_HOME/orch/trust, outside the repository. A
 /// command given after `--` on the command line needs none. Only a person at a terminal can trust.
 ///

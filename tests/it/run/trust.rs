@@ -100,6 +100,17 @@ fn a_run_starts_nothing_that_nobody_has_trusted() {
     refused("the instructions in system/agents/planner.md");
     orch(&world, &["trust"]).succeeds();
     starts_with(&["run", "t"]);
+    // So does what its fence leaves open.
+    for (more, what) in [
+        ("[fence]\nwrites = [\"target\"]\n", "fence: writes target"),
+        ("fence = \"off\"\n", "fence: off for default"),
+    ] {
+        let settings = "[executor.default]\ncommand = [\"./agent.sh\", \"x\"]\n";
+        world.write("orch.toml", format!("{settings}{more}"));
+        refused(what);
+        orch(&world, &["trust"]).succeeds().says(what);
+        starts_with(&["run", "t"]);
+    }
     // Another clone of the same repository has no part in it, and nothing of it is in the repository.
     world.commit("All");
     world.git(&["clone", "-q", ".", "../clone"]);

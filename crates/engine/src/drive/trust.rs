@@ -2,8 +2,8 @@
 //!
 //! `orch.toml` names programs and addresses, and a clone or a merge may bring another `orch.toml`. So nothing that it names is
 //! started before a person has trusted it, as it is: each command with the files of the repository that it names, the
-//! instructions of agents that differ from those that ship with `orch`, and, where there is an executor, the settings by
-//! which agent programs start more. Trust is kept outside the repository, as
+//! instructions of agents that differ from those that ship with `orch`, what the fence of executors leaves open, and, where
+//! there is an executor, the settings by which agent programs start more. Trust is kept outside the repository, as
 //! digests, one file per repository.
 
 use super::RunOptions;
@@ -13,7 +13,7 @@ use crate::survey::{
     NetworkStore, TRUST_PLACE, Workspace, place_of, trust_file, trusted, untrusted,
 };
 use orch_base::{Code, Digest, Error, ObjectFormat, VerificationName, command, is_program_setting};
-use orch_core::config::{NotifyAction, Webhook};
+use orch_core::config::{Config, FenceWish, NotifyAction, Webhook};
 use orch_core::verification::VerifyTable;
 use orch_core::workflow::System;
 use orch_files::{Directory, io_error};
@@ -37,6 +37,9 @@ enum CommandPurpose {
 /// The word that the digest of a webhook begins with.
 const WEBHOOK: &str = "webhook";
 
+/// The word that the name of what is open in a fence begins with.
+const FENCE: &str = "fence";
+
 impl CommandPurpose {
     /// The word that the digest of a command begins with. Digests with these words are kept on disks.
     fn word(self) -> &'static str {
@@ -52,7 +55,7 @@ impl CommandPurpose {
 /// Something that `orch` may start or feed to a program, in the form in which it is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trustee {
-    /// The key in `orch.toml`, or the path of instructions or of settings of agent programs.
+    /// The key in `orch.toml`, what is open in the fence, or the path of instructions or of settings of agent programs.
     pub name: String,
     /// The command with its arguments; `None` for files and webhooks.
     pub command: Option<Vec<String>>,
@@ -148,6 +151,11 @@ pub(super) fn refuse_untrusted(
         }) if is_program_setting(&name) => {
             format!("{name}, by which an agent program starts commands,")
         }
+        Some(Trustee {
+            name,
+            command: None,
+            ..
+        }) if name.starts_with(FENCE) => format!("`{name}` of orch.toml"),
         Some(Trustee {
             name,
             command: None,
@@ -389,6 +397,7 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
             digest: store.digest,
         });
     }
+    found.extend(opened_fence(&setting.config));
     // Whatever the executor is, it may be such a program, or start one.
     let settings = if setting.config.executors.names().next().is_some() {
         program_settings(root)?
@@ -410,6 +419,27 @@ fn subjects(writer: &Writer<'_>) -> Result<Vec<Trustee>, Error> {
         found.push(Trustee::of_text(name, digest));
     }
     Ok(found)
+}
+
+/// What `orch.toml` opens in the fence of executors, if it does.
+fn opened_fence(config: &Config) -> Option<Trustee> {
+    let mut said = Vec::new();
+    let is_off = |name: &&str| {
+        let executor = config.executors.named(name);
+        executor.is_some_and(|executor| executor.fence == FenceWish::Off)
+    };
+    for name in config.executors.names().filter(is_off) {
+        said.push(format!("off for {name}"));
+    }
+    for path in &config.fence.writes {
+        said.push(format!("writes {path}"));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    let name = format!("{FENCE}: {}", said.join(", "));
+    let digest = ObjectFormat::Sha256.blob(name.as_bytes());
+    Some(Trustee::of_text(name, digest))
 }
 
 /// The digest of a command: of its purpose, its words, and of each file of the repository that one of them names.
