@@ -29,6 +29,7 @@ try hook 'echo x > .git/hooks/post-commit'
 try git 'mv .git git'
 try tasks 'mv tasks others'
 try beside 'echo x > ../x'
+try pack 'git pack-refs --all'
 try switch 'git switch -q -c another'
 try back 'git reset -q --soft HEAD~2'
 try rebase 'git rebase -q --no-ff HEAD~1'
@@ -123,7 +124,7 @@ fn each_phase_writes_what_is_its_and_nothing_else() {
 
     let coded = run(&world, CODER, "1");
     let expected_of_coder = "told code commit output result memory !settings !replace !system !state !task !other \
-         !verdict !config !hook !git !tasks !beside !switch !back !rebase !mounts !record said";
+         !verdict !config !hook !git !tasks !beside pack !switch !back !rebase !mounts !record said";
     assert_eq!(outcome(&coded), expected(expected_of_coder), "{coded:?}");
     assert_eq!(world.phase("t"), "review", "{coded:?}");
 
@@ -141,4 +142,60 @@ fn each_phase_writes_what_is_its_and_nothing_else() {
         .ends(1)
         .reports("the run came no further: the fence refused to write src/a.rs");
     assert_eq!(world.read("src/a.rs"), "x\n");
+}
+
+const SHARED: &str = "# Shared
+
+```toml orch
+[artifact.plan]
+path = \"out/plan.md\"
+[artifact.verdict]
+path = \"out/verdict.json\"
+[phase.planning]
+agent = \"planner\"
+produces = [\"plan\"]
+[phase.review]
+agent = \"plan-reviewer\"
+produces = [\"verdict\"]
+[phase.done]
+terminal = true
+[[rule]]
+id = \"planned\"
+from = \"planning\"
+when = \"plan.ready\"
+to = \"review\"
+because = \"there is a plan\"
+[[rule]]
+id = \"fine\"
+from = \"review\"
+when = \"verdict.ready\"
+to = \"done\"
+because = \"there is a verdict\"
+```
+";
+
+/// What another phase has to make is in no output of this one, although it lies in the same directory; and hooks that lie in
+/// the work tree are committed as they are.
+#[test]
+fn a_turn_that_makes_the_output_of_another_phase_ends_the_run() {
+    let world = World::ready();
+    world.write("system/workflows/shared.md", SHARED);
+    world.write(".githooks/post-commit", "#!/bin/sh\n");
+    world.commit("ours");
+    world.git(&["config", "core.hooksPath", ".githooks"]);
+    world.orch(&["new", "t", "--workflow", "shared"]).succeeds();
+    let forging = "echo x > tasks/t/out/plan.md; echo '{}' > tasks/t/out/verdict.json\n\
+        git add -A . && git commit -q -m all; (echo x > .githooks/post-commit) || true\n";
+    let forged = run(&world, forging, "5");
+    if forged.stderr.contains("there is none") {
+        return skipped("the system permits no fence");
+    }
+    forged
+        .ends(1)
+        .reports("made what is not its to make: tasks/t/out/verdict.json")
+        .reports("rm tasks/t/out/verdict.json");
+    assert_ne!(world.phase("t"), "done");
+    assert_eq!(world.read(".githooks/post-commit"), "#!/bin/sh\n");
+    let listed = world.git(&["ls-files", ".githooks"]);
+    assert_eq!(listed.trim(), ".githooks/post-commit");
 }

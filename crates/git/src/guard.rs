@@ -14,7 +14,13 @@ use walkdir::{DirEntry, WalkDir};
 
 /// Files and directories of git, in the directory that all work trees share, that name programs or decide which files
 /// git sees.
-const SHARED: [&str; 4] = ["config", "hooks", "info", "objects/info/alternates"];
+const SHARED: [&str; 5] = [
+    "commondir",
+    "config",
+    "hooks",
+    "info",
+    "objects/info/alternates",
+];
 /// The same, of one work tree.
 const OWN: [&str; 2] = ["config.worktree", "info/sparse-checkout"];
 /// How the names of hooks end that git does not run.

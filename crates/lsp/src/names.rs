@@ -3,10 +3,11 @@
 use crate::keys::{OfferKind, keys_by_schema};
 use crate::project::OpenDocument;
 use crate::text::LinedText;
+use orch_base::Code;
 use orch_core::workflow::guard::{ITEM, function_names};
 use orch_core::workflow::{
-    BlockKey, GuardText, Outcome, Symbol, SymbolKind, Workflow, block_keys, guard_paths, guards,
-    name_type, schema_field, symbols,
+    BlockKey, GuardText, Outcome, Owner, Signal, Symbol, SymbolKind, Workflow, block_keys,
+    guard_paths, guards, name_type, schema_field, symbols,
 };
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -232,6 +233,9 @@ fn offer(label: &str, kind: OfferKind, detail: &str) -> Value {
 pub fn completions(open: &mut OpenDocument<'_>, text: &LinedText, offset: usize) -> Vec<Value> {
     let line = text.line_before(offset).to_owned();
     if open.document.is_test(offset) {
+        if let Some((before, _)) = line.rsplit_once('=') {
+            return of_test_values(open, before);
+        }
         return keys_by_schema(
             "input/workflow-tests",
             &open.document.test_blocks()[..offset],
@@ -250,7 +254,7 @@ pub fn completions(open: &mut OpenDocument<'_>, text: &LinedText, offset: usize)
     if guard_at(open, offset).is_some() || is_expression(open, key, offset) {
         return in_guard(open, value);
     }
-    of_values(open, key, offset)
+    of_values(open, key)
 }
 
 /// Whether the value of a key is an expression, also where the document cannot be read because it is being typed.
@@ -284,7 +288,7 @@ fn of_keys(open: &OpenDocument<'_>, offset: usize) -> Vec<Value> {
     .collect()
 }
 
-fn of_values(open: &OpenDocument<'_>, key: &str, offset: usize) -> Vec<Value> {
+fn of_values(open: &OpenDocument<'_>, key: &str) -> Vec<Value> {
     let kind = match key {
         "initial" | "from" | "to" => SymbolKind::Phase,
         "needs" | "reads" | "produces" | "may_produce" | "judges" | "not_by" | "undoes" => {
@@ -305,7 +309,30 @@ fn of_values(open: &OpenDocument<'_>, key: &str, offset: usize) -> Vec<Value> {
         }
         _ => return Vec::new(),
     };
-    let _ = offset;
+    of_symbols(open, kind)
+}
+
+/// What the value of a key of a test can be. The key ends the text that stands before its sign.
+fn of_test_values(open: &OpenDocument<'_>, before: &str) -> Vec<Value> {
+    let mut parts = before.trim_end().rsplit([' ', '{', ',', '.']);
+    let kind = match parts.next().unwrap_or_default() {
+        "phase" => SymbolKind::Phase,
+        "rule" => SymbolKind::Rule,
+        "used_up" | "waived" => SymbolKind::Artifact,
+        "chosen" | "skipped" => SymbolKind::Action,
+        "who" => return words(&Owner::ALL.map(Owner::as_str)),
+        "findings" => {
+            let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+            return words(&codes);
+        }
+        "on" => return words(&Signal::ALL.map(Signal::as_str)),
+        _ => return Vec::new(),
+    };
+    of_symbols(open, kind)
+}
+
+/// The names that a document defines.
+fn of_symbols(open: &OpenDocument<'_>, kind: SymbolKind) -> Vec<Value> {
     let found = symbols(&open.document).into_iter();
     let found = found.filter(|one| one.kind == kind && one.is_definition);
     found

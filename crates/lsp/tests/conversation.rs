@@ -336,6 +336,16 @@ fn names_are_explained_completed_and_found() {
         (7, "to = \"done\"", "t<>", "because"),
         (8, "produces = [\"note\"]", "produces = [\"<>\"]", "note"),
         (9, "schema = \"note\"", "schema = \"<>\"", "plan-review"),
+        (10, "rule = \"finished\"", "rule = \"<>\"", "finished"),
+        (11, "phase = \"done\" }", "phase = \"<>\" }", "write"),
+        (
+            12,
+            "phase = \"done\" }",
+            "findings = [\"<>\"] }",
+            "json-syntax",
+        ),
+        (13, "phase = \"done\" }", "who = \"<>\" }", "human"),
+        (14, "expect = {", "<>", "lapsed"),
     ] {
         let marked = DOCUMENT.replace(old, marked);
         client.change(PAGE, version, &marked.replace("<>", ""));
@@ -348,7 +358,7 @@ fn names_are_explained_completed_and_found() {
             .collect();
         assert!(labels.contains(&expected), "{marked}: {labels:?}");
     }
-    client.change(PAGE, 10, DOCUMENT);
+    client.change(PAGE, 15, DOCUMENT);
     for (marked, line, file) in [
         (
             DOCUMENT

@@ -268,8 +268,8 @@ codes! {
         "Somebody outside replaced a file that the fence covered, for example with `git checkout` or `git config`; or \
          the executor came to another branch, or took commits away.",
         "Look at what the turn left with `git status` and `git log`, then run `orch run TASK`.";
-    FenceLeft = "fence-left", Finding,
-        "An executor made files beside the outputs of its phase.",
+    FenceLeft = "fence-left", No,
+        "An executor made files beside the outputs of its phase; the run ends if another phase has to make one of them.",
         "They lie in the directory of an output, at a later path of it or at one of another phase, and did not exist, so \
          the fence could not cover them.",
         "Look at them, and remove them if nobody else has written them.";

@@ -96,13 +96,13 @@ impl Drive<'_> {
                     self.returned((&name, &executor, &last_lines), performed, trace, report);
                 if executor.program.fence.is_some() {
                     let moved = || branch?.moved(self.writer);
-                    if let Some(error) = broken.or_else(moved) {
+                    let root = self.writer.workspace.reader.root();
+                    let left = self.fenced.say_left((&sight, root), &work, report);
+                    if let Some(error) = broken.or_else(moved).or(left) {
                         returned.how = ExecutorExit::Hopeless(error.to_string());
                         self.fault.get_or_insert(error);
                     }
                     self.fenced.say_refused(&mut returned, report);
-                    let root = self.writer.workspace.reader.root();
-                    self.fenced.say_left((&sight, root), &work, report);
                 }
                 returned
             }

@@ -4,7 +4,8 @@ use super::{FenceNews, Happened, Reporter};
 use crate::apply::Writer;
 use crate::run::{
     Access, Fence, FencePlaces, HookSource, NoFence, OwnPlaces, RunFiles, TurnPlaces, Unfenceable,
-    fence_trial, fenced_hooks, foreign_places, program_places, refused_write, turn_places,
+    fence_trial, fenced_hooks, foreign_places, is_output, program_places, refused_write,
+    turn_places,
 };
 use crate::survey::{Error, Sight};
 use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
@@ -71,16 +72,14 @@ pub(super) struct TurnFence {
 
 impl TurnFence {
     /// What the program has left in the directories of its outputs that is none: what did not exist could not be covered.
-    pub(super) fn left(&self, sight: &Sight, root: &Path) -> Vec<String> {
+    pub(super) fn left(&self, sight: &Sight, root: &Path) -> Vec<RepoPath> {
         let workflow = sight.workflow();
         let phase = sight.decision.phase.as_ref();
         let Some(phase) = phase.and_then(|phase| workflow.phase(phase)) else {
             return Vec::new();
         };
         let now = foreign(sight, phase, &self.outputs, root);
-        now.difference(&self.foreign)
-            .map(ToString::to_string)
-            .collect()
+        now.difference(&self.foreign).cloned().collect()
     }
 
     /// The variables of the program inside.
@@ -294,6 +293,17 @@ impl TurnGround<'_> {
         let hooks = store.and_then(|store| self.open_git(store, &mut places));
         let built = Fence::new(&self.root, |own| {
             places.instead = own.instead();
+            let home = self.writer.caller.variables.get("HOME");
+            places
+                .instead
+                .retain(|path, _| home.as_deref().map(Path::new) != Some(path.as_path()));
+            if !places
+                .instead
+                .keys()
+                .any(|path| own.all().starts_with(path))
+            {
+                places.covers.insert(own.all().to_owned());
+            }
             places.holes.insert(own.temporary());
             if let Some(hooks) = &hooks {
                 self.show_hooks(hooks, own, &mut places)?;
@@ -349,9 +359,6 @@ impl TurnGround<'_> {
         for path in &self.foreign {
             self.cover(path, places);
         }
-        if !self.places.is_code() {
-            return Ok(());
-        }
         let mut reserves_all = true;
         for root in self.writer.workspace.settings().config.roots.iter() {
             let base = root.path.base();
@@ -405,6 +412,13 @@ impl TurnGround<'_> {
         let caller = self.writer.caller;
         let further = &self.writer.workspace.settings().config.fence.writes;
         let variable = |name: &str| caller.variables.get(name);
+        let is_relative = |path: &&String| !path.starts_with(['/', '~']);
+        for path in further.iter().filter(is_relative) {
+            let place = self.root.join(path);
+            if let Err(error) = Directory::make(&self.root, &place) {
+                tracing::warn!(path, %error, "cannot make a directory that may be written");
+            }
+        }
         let program = config.command.first().map(Path::new);
         let program = program.and_then(Path::file_name).unwrap_or_default();
         let programs = program_places(&variable, &program.to_string_lossy(), further, &self.root);
@@ -518,7 +532,13 @@ impl TurnGround<'_> {
         if hooks == common.join("hooks") {
             let _ = Directory::make(&common, &hooks);
         }
-        hooks.canonicalize().ok()
+        let hooks = hooks.canonicalize().ok().filter(|path| path.is_dir())?;
+        // Hooks that are shown in the work tree would be committed.
+        if hooks.starts_with(&self.root) && !hooks.starts_with(&common) {
+            places.covers.insert(hooks);
+            return None;
+        }
+        Some(hooks)
     }
 
     /// Shows the hooks with those that keep the branch where it is.
@@ -631,25 +651,36 @@ impl FencedTurns {
         Some(format!("the fence refused to write {named}"))
     }
 
-    /// Warns of files that a program inside a fence has made beside its outputs.
+    /// Warns of files that a program inside a fence has made beside its outputs. Returns an error if other phases have to make
+    /// one of them, or its own at a path that comes first.
     pub(super) fn say_left(
         &self,
         (sight, root): (&Sight, &Path),
         work: &Work,
         report: &mut Reporter<'_>,
-    ) {
+    ) -> Option<Error> {
         let fence = self.last.as_ref();
         let left = fence.map_or_else(Vec::new, |fence| fence.left(sight, root));
-        if left.is_empty() {
-            return;
-        }
         let work = work.name();
+        let is_made = |path: &&RepoPath| is_output(sight.workflow(), &sight.task.place, path);
+        let made: Vec<&str> = left.iter().filter(is_made).map(RepoPath::as_str).collect();
+        if !made.is_empty() {
+            let message = format!("`{work}` made what is not its to make: {}", made.join(", "));
+            let hint = Hint::from("look at it, and remove it before the task goes on: ")
+                .command(&[&["rm"], &made[..]].concat());
+            return Some(Error::new(Code::FenceLeft, message).with_hint(hint));
+        }
+        if left.is_empty() {
+            return None;
+        }
+        let left: Vec<&str> = left.iter().map(RepoPath::as_str).collect();
         let left = left.join(", ");
         let message = format!("`{work}` made files that are no outputs of its phase: {left}");
         report(&Happened::Note(&Diagnostic::warning(
             Code::FenceLeft,
             message,
         )));
+        None
     }
 
     /// Adds what the fence refused to what is said of a turn, and says it.

@@ -94,7 +94,11 @@ if [ "$1" = prepared ]; then
       ref:*) [ "$new" = "ref:$branch" ] || refuse 'the branch is not switched'; continue ;;
     esac
     [ -n "$head" ] && [ "$new" != "$head" ] || continue
-    case "$new" in *[!0]*) ;; *) refuse "$name is not deleted" ;; esac
+    case "$new" in *[!0]*) ;; *)
+      # What is packed is only taken from where it stood alone.
+      grep -q " $name\$" "$(git rev-parse --git-path packed-refs)" 2>/dev/null || refuse "$name is not deleted"
+      continue ;;
+    esac
     git merge-base --is-ancestor "$head" "$new" 2>/dev/null \
       || refuse 'no commit is taken away that was there, and the branch is not switched'
     [ -z "$(git for-each-ref --count=1 --contains "$new" refs/remotes 2>/dev/null)" ] \

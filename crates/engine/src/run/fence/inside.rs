@@ -26,7 +26,8 @@ use std::process::Command;
 const FAILED: u8 = 126;
 
 /// What a process may do that leaves a mount namespace, changes its mounts, or reads and writes past the file system.
-const DROPPED: [CapabilitySet; 6] = [
+const DROPPED: [CapabilitySet; 7] = [
+    CapabilitySet::DAC_READ_SEARCH,
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::SYS_PTRACE,
     CapabilitySet::SYS_MODULE,

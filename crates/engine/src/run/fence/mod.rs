@@ -23,7 +23,7 @@ mod trial;
 
 pub use git_hooks::{HookSource, fenced_hooks};
 pub use inside::put_up_fence;
-pub use places::{TurnPlaces, Unfenceable, foreign_places, turn_places};
+pub use places::{TurnPlaces, Unfenceable, foreign_places, is_output, turn_places};
 pub use plan::{Access, FencePlaces, FencePlan};
 pub use program_places::{ProgramPlaces, program_places};
 pub use refused::{RefusedWrite, refused_write};

@@ -157,6 +157,19 @@ pub fn foreign_places(
     found
 }
 
+/// Whether a file is an output of some phase.
+#[must_use]
+pub fn is_output(workflow: &Workflow, place: &TaskPlace, path: &RepoPath) -> bool {
+    let mut made = Vec::new();
+    for artifact in &workflow.artifacts {
+        if workflow.producers(&artifact.name).next().is_some() {
+            made.extend(artifact.paths.iter().cloned());
+        }
+    }
+    let made = Patterns::new(made).unwrap_or_default();
+    place.name(path).is_some_and(|name| made.matches(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

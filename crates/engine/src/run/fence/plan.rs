@@ -51,13 +51,17 @@ impl FencePlan {
         nearest(&self.access, path).is_some_and(|(_, access)| access.is_writable())
     }
 
-    /// The paths whose mounts have to stay: whoever replaces such a file from outside takes the mount away.
+    /// The covers whose mounts have to stay: whoever replaces such a file from outside takes the mount away. Those of the home
+    /// directory are none of them, because people use their programs beside a run, and neither is the list of work trees.
     pub fn watched(&self) -> impl Iterator<Item = &Path> {
-        let is_watched = |access: &&Access| !access.hides();
-        let kept = self
-            .access
-            .iter()
-            .filter(move |(_, access)| is_watched(access));
+        let is_of_git = |path: &Path| {
+            let mut parts = path.iter();
+            parts.any(|part| part.as_encoded_bytes().ends_with(b".git"))
+        };
+        let kept = self.access.iter().filter(move |(path, access)| {
+            let is_here = path.starts_with(&self.directory) || is_of_git(path);
+            **access == Access::ReadOnly && is_here && !path.ends_with("worktrees")
+        });
         kept.map(|(path, _)| path.as_path())
     }
 }

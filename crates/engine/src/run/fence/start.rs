@@ -46,7 +46,21 @@ impl Fence {
         directory: &Path,
         access: impl FnOnce(&OwnPlaces<'_>) -> io::Result<BTreeMap<PathBuf, Access>>,
     ) -> io::Result<Self> {
-        let made = tempfile::Builder::new().prefix("orch-fence-").tempdir()?;
+        // What lies in the repository could be committed.
+        let temporary = std::env::temp_dir();
+        let temporary = if temporary.starts_with(directory) {
+            PathBuf::from(SHARED[0])
+        } else {
+            temporary
+        };
+        let named = |error: io::Error| {
+            let place = temporary.display();
+            io::Error::new(error.kind(), format!("{place}: {error}"))
+        };
+        let made = tempfile::Builder::new()
+            .prefix("orch-fence-")
+            .tempdir_in(&temporary)
+            .map_err(named)?;
         let real = made.path().canonicalize()?;
         let files = Arc::new(FenceFiles(made));
         for name in [TEMPORARY, "var"] {
@@ -138,6 +152,12 @@ impl OwnPlaces<'_> {
             instead.insert(memory.to_owned(), Access::Memory);
         }
         instead
+    }
+
+    /// All of them, which nobody inside may write except for temporary files.
+    #[must_use]
+    pub fn all(&self) -> &Path {
+        self.directory
     }
 
     /// The directory for temporary files, as it is outside.

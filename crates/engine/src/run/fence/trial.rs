@@ -24,7 +24,11 @@ pub fn fence_trial() -> Result<(), NoFence> {
 }
 
 fn tried() -> io::Result<Result<(), NoFence>> {
-    let directory = tempfile::Builder::new().prefix("orch-trial-").tempdir()?;
+    let directory = tempfile::Builder::new().prefix("orch-trial-").tempdir();
+    let directory = directory.map_err(|error| {
+        let place = std::env::temp_dir();
+        io::Error::new(error.kind(), format!("{}: {error}", place.display()))
+    })?;
     let root = directory.path().canonicalize()?;
     let cover = root.join("cover");
     fs::create_dir(&cover)?;
