@@ -514,10 +514,24 @@ impl TurnGround<'_> {
         if own == common {
             covers.push("worktrees");
         } else {
-            let shared = ["objects", "refs", "logs", "reftable", "lfs"];
-            let shared = shared.iter().map(|name| common.join(name));
-            places.holes.extend(shared.filter(|path| path.is_dir()));
+            // Git locks files beside those that it replaces, such as the packed references.
+            places.holes.insert(common.clone());
+            let closed = [
+                "HEAD",
+                "index",
+                "config",
+                "config.worktree",
+                "info",
+                "orch",
+                "worktrees",
+            ];
+            let closed = closed.iter().map(|name| common.join(name));
+            places.covers.extend(closed.filter(|path| path.exists()));
         }
+        let closed = common.join("hooks");
+        places
+            .covers
+            .extend(Some(closed).filter(|path| path.exists()));
         let is_on_branch = matches!(self.writer.workspace.reader.branch(), Ok(Some(_)));
         covers.extend(is_on_branch.then_some("HEAD"));
         let covers = covers.iter().map(|name| own.join(name));

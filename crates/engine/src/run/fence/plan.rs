@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// The directory in which git keeps what it knows of linked work trees.
+const WORK_TREES: &str = "worktrees";
+
 /// What a path is inside a fence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
@@ -51,16 +54,13 @@ impl FencePlan {
         nearest(&self.access, path).is_some_and(|(_, access)| access.is_writable())
     }
 
-    /// The covers whose mounts have to stay: whoever replaces such a file from outside takes the mount away. Those of the home
-    /// directory are none of them, because people use their programs beside a run, and neither is the list of work trees.
+    /// The covers whose mounts have to stay: whoever replaces such a file from outside takes the mount away. Only those of
+    /// the work tree itself: people use their programs, and other work trees of the repository, beside a run.
     pub fn watched(&self) -> impl Iterator<Item = &Path> {
-        let is_of_git = |path: &Path| {
-            let mut parts = path.iter();
-            parts.any(|part| part.as_encoded_bytes().ends_with(b".git"))
-        };
+        let is_of_tree = |path: &Path| path.iter().any(|part| part == WORK_TREES);
         let kept = self.access.iter().filter(move |(path, access)| {
-            let is_here = path.starts_with(&self.directory) || is_of_git(path);
-            **access == Access::ReadOnly && is_here && !path.ends_with("worktrees")
+            let is_here = path.starts_with(&self.directory) || is_of_tree(path);
+            **access == Access::ReadOnly && is_here && !path.ends_with(WORK_TREES)
         });
         kept.map(|(path, _)| path.as_path())
     }
