@@ -209,15 +209,15 @@ mod tests {
     fn what_is_needed_is_shown_below_a_directory_that_is_another_one() {
         let own = Access::Own(PathBuf::from("/tmp/orch-1/tmp"));
         let places = FencePlaces {
-            holes: paths(&["/tmp/w/r/out"]),
-            needed: paths(&["/tmp/w/r"]),
+            holes: paths(&["/tmp/a/r/out"]),
+            needed: paths(&["/tmp/a/r"]),
             instead: [(PathBuf::from("/tmp"), own.clone())].into(),
             ..FencePlaces::default()
         };
         let expected = [
             ("/tmp".to_owned(), own),
-            ("/tmp/w/r".to_owned(), Access::ReadOnly),
-            ("/tmp/w/r/out".to_owned(), Access::Writable),
+            ("/tmp/a/r".to_owned(), Access::ReadOnly),
+            ("/tmp/a/r/out".to_owned(), Access::Writable),
         ];
         assert_eq!(named(&places), expected);
     }
