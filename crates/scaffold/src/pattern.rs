@@ -23,32 +23,64 @@ words! {
 }
 
 impl WorkflowPattern {
-    /// The files of a workflow of this name: paths relative to `system/`, and texts. Schemas keep the names that the document
-    /// says.
+    /// The files of a workflow of this name: paths relative to `system/`, and texts. Schemas and instructions keep the
+    /// names that the document says.
     #[must_use]
     pub fn files(self, name: &str) -> GeneratedFiles {
-        let (text, schemas): (&str, &[(&str, &str)]) = match self {
+        let (text, further): (&str, &[(&str, &str)]) = match self {
             Self::Article => (
                 include_str!("../patterns/article.md"),
+                &[
+                    (
+                        "schemas/article-review.schema.json",
+                        include_str!("../patterns/article-review.schema.json"),
+                    ),
+                    (
+                        "agents/article-author.md",
+                        include_str!("../patterns/article-author.md"),
+                    ),
+                    (
+                        "agents/article-reader.md",
+                        include_str!("../patterns/article-reader.md"),
+                    ),
+                ],
+            ),
+            Self::Rfc => (
+                include_str!("../patterns/rfc.md"),
                 &[(
-                    "article-review",
-                    include_str!("../patterns/article-review.schema.json"),
+                    "agents/rfc-author.md",
+                    include_str!("../patterns/rfc-author.md"),
                 )],
             ),
-            Self::Rfc => (include_str!("../patterns/rfc.md"), &[]),
             Self::Release => (
                 include_str!("../patterns/release.md"),
-                &[(
-                    "release-decision",
-                    include_str!("../patterns/release-decision.schema.json"),
-                )],
+                &[
+                    (
+                        "schemas/release-decision.schema.json",
+                        include_str!("../patterns/release-decision.schema.json"),
+                    ),
+                    (
+                        "agents/release-editor.md",
+                        include_str!("../patterns/release-editor.md"),
+                    ),
+                ],
             ),
             Self::Triage => (
                 include_str!("../patterns/triage.md"),
-                &[(
-                    "triage-sorting",
-                    include_str!("../patterns/triage-sorting.schema.json"),
-                )],
+                &[
+                    (
+                        "schemas/triage-sorting.schema.json",
+                        include_str!("../patterns/triage-sorting.schema.json"),
+                    ),
+                    (
+                        "agents/triage-sorter.md",
+                        include_str!("../patterns/triage-sorter.md"),
+                    ),
+                    (
+                        "agents/triage-answerer.md",
+                        include_str!("../patterns/triage-answerer.md"),
+                    ),
+                ],
             ),
             Self::Epic => (System::built_in("workflows/epic.md"), &[]),
         };
@@ -58,8 +90,8 @@ impl WorkflowPattern {
             &format!("--workflow {name}"),
         );
         let mut files = vec![(format!("workflows/{name}.md"), text)];
-        for (schema, text) in schemas {
-            files.push((format!("schemas/{schema}.schema.json"), (*text).to_owned()));
+        for (path, text) in further {
+            files.push(((*path).to_owned(), (*text).to_owned()));
         }
         files
     }

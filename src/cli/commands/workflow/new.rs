@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Create a workflow from a pattern, from a skill's configuration, or by answering questions.
 ///
-/// With `--pattern`, writes a plain workflow with its schemas and tests under `system/`, to be changed.
+/// With `--pattern`, writes a plain workflow with its schemas, instructions and tests under `system/`, to be changed.
 ///
 /// Otherwise writes a loop of actions: a workflow document, a schema of its state, a prompt for each action, and a README.
 /// With `--from`, translates the conditions of a `skill-config.json` to CEL and rejects those that it cannot
