@@ -37,8 +37,8 @@ enum CommandPurpose {
 /// The word that the digest of a webhook begins with.
 const WEBHOOK: &str = "webhook";
 
-/// The word that the name of what is open in a fence begins with.
-const FENCE: &str = "fence";
+/// What the name of what is open in a fence begins with. Names of files are relative paths, which seldom do.
+const FENCE: &str = "fence: ";
 
 impl CommandPurpose {
     /// The word that the digest of a command begins with. Digests with these words are kept on disks.
@@ -437,7 +437,7 @@ fn opened_fence(config: &Config) -> Option<Trustee> {
     if said.is_empty() {
         return None;
     }
-    let name = format!("{FENCE}: {}", said.join(", "));
+    let name = format!("{FENCE}{}", said.join(", "));
     let digest = ObjectFormat::Sha256.blob(name.as_bytes());
     Some(Trustee::of_text(name, digest))
 }

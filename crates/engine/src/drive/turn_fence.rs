@@ -53,8 +53,19 @@ const NEEDED: [&str; 24] = [
     "SSL_CERT_FILE",
 ];
 
-/// Where a program inside has files of its own, in the place of those of all users.
-const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// What is closed in a git directory that is open for commits, as far as it is there.
+const CLOSED_IN_GIT: [&str; 8] = [
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "hooks",
+    "info",
+    "orch",
+    "worktrees",
+];
+/// What is closed, too, in that of another work tree.
+const CLOSED_ELSEWHERE: [&str; 2] = ["HEAD", "index"];
 
 /// A fence around one turn.
 #[derive(Debug, Clone)]
@@ -288,23 +299,19 @@ impl TurnGround<'_> {
         places.holes.insert(real(&files.results())?);
         self.cover_settings(&mut places);
         self.open_programs(config, &mut places, &mut writes);
-        self.need(config, &mut places);
         let store = self.writer.workspace.reader.store();
         let hooks = store.and_then(|store| self.open_git(store, &mut places));
         let built = Fence::new(&self.root, |own| {
-            places.instead = own.instead();
             let home = self.writer.caller.variables.get("HOME");
-            places
-                .instead
-                .retain(|path, _| home.as_deref().map(Path::new) != Some(path.as_path()));
-            if !places
-                .instead
-                .keys()
-                .any(|path| own.all().starts_with(path))
-            {
+            let home = home.as_deref().map(Path::new);
+            places.instead = own.instead();
+            places.instead.retain(|path, _| home != Some(path));
+            let mut hidden = places.instead.keys();
+            if !hidden.any(|path| own.all().starts_with(path)) {
                 places.covers.insert(own.all().to_owned());
             }
             places.holes.insert(own.temporary());
+            self.need(config, &mut places);
             if let Some(hooks) = &hooks {
                 self.show_hooks(hooks, own, &mut places)?;
             }
@@ -459,7 +466,7 @@ impl TurnGround<'_> {
         places.holes.insert(directory);
     }
 
-    /// Keeps what the program needs, wherever it lies.
+    /// Keeps what the program needs, also below directories that something else takes the place of.
     fn need(&self, config: &ExecutorConfig, places: &mut FencePlaces) {
         let mut named: Vec<PathBuf> = Vec::new();
         for variable in NEEDED {
@@ -474,11 +481,11 @@ impl TurnGround<'_> {
             let Ok(found) = path.canonicalize() else {
                 continue;
             };
-            // Among temporary files, what is named may need what lies beside it or above.
-            let mut shared = SHARED.iter();
-            let first = shared.find_map(|shared| {
-                let first = found.strip_prefix(shared).ok()?.components().next()?;
-                Some(Path::new(shared).join(first))
+            // There, what is named may need what lies beside it or above.
+            let mut hidden = places.instead.keys();
+            let first = hidden.find_map(|hidden| {
+                let first = found.strip_prefix(hidden).ok()?.components().next()?;
+                Some(hidden.join(first))
             });
             places.needed.extend(first);
         }
@@ -498,44 +505,23 @@ impl TurnGround<'_> {
             places.covers.extend([own, common]);
             return None;
         }
-        places.holes.insert(own.clone());
-        let link = self.root.join(".git");
-        places
-            .covers
-            .extend(Some(link).filter(|link| link.is_file()));
-        let mut covers = vec![
-            "config",
-            "config.worktree",
-            "info",
-            "orch",
-            "commondir",
-            "gitdir",
-        ];
-        if own == common {
-            covers.push("worktrees");
-        } else {
-            // Git locks files beside those that it replaces, such as the packed references.
-            places.holes.insert(common.clone());
-            let closed = [
-                "HEAD",
-                "index",
-                "config",
-                "config.worktree",
-                "info",
-                "orch",
-                "worktrees",
-            ];
-            let closed = closed.iter().map(|name| common.join(name));
-            places.covers.extend(closed.filter(|path| path.exists()));
+        // Git locks files beside those that it replaces, such as the packed references of all work trees.
+        places.holes.extend([own.clone(), common.clone()]);
+        let mut closed = Vec::new();
+        for directory in [&own, &common] {
+            closed.extend(CLOSED_IN_GIT.map(|name| directory.join(name)));
         }
-        let closed = common.join("hooks");
-        places
-            .covers
-            .extend(Some(closed).filter(|path| path.exists()));
-        let is_on_branch = matches!(self.writer.workspace.reader.branch(), Ok(Some(_)));
-        covers.extend(is_on_branch.then_some("HEAD"));
-        let covers = covers.iter().map(|name| own.join(name));
-        places.covers.extend(covers.filter(|path| path.exists()));
+        if own != common {
+            closed.extend(CLOSED_ELSEWHERE.map(|name| common.join(name)));
+        }
+        if matches!(self.writer.workspace.reader.branch(), Ok(Some(_))) {
+            closed.push(own.join("HEAD"));
+        }
+        let there = closed.into_iter().filter(|path| path.exists());
+        places.covers.extend(there);
+        let link = self.root.join(".git");
+        let link = Some(link).filter(|link| link.is_file());
+        places.covers.extend(link);
         for module in WalkDir::new(common.join("modules")).into_iter().flatten() {
             let name = module.file_name();
             if name == "config" || name == "hooks" {
@@ -665,8 +651,8 @@ impl FencedTurns {
         Some(format!("the fence refused to write {named}"))
     }
 
-    /// Warns of files that a program inside a fence has made beside its outputs. Returns an error if other phases have to make
-    /// one of them, or its own at a path that comes first.
+    /// Warns of files that a program inside a fence has made beside its outputs. Returns an error if one of them is an output of
+    /// another phase, or lies at a later path of one of its own.
     pub(super) fn say_left(
         &self,
         (sight, root): (&Sight, &Path),

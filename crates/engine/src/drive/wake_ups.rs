@@ -1,7 +1,8 @@
 //! Word to workers, over the queue: which task somebody could go on with now.
 //!
-//! A watch gives it, and a command that has recorded a step, if `[leases]` has a queue beside it that a person has trusted. They hand a task to a thread and go on;
-//! what becomes of the word is not their concern: workers look by themselves, too, if less often.
+//! A watch gives it, and a command that has recorded a step, if `[leases]` has a queue beside it that a person has trusted.
+//! They hand a task to a thread and go on; what becomes of the word is not their concern: workers look by themselves, too, if
+//! less often.
 
 use super::watch_events::WatchEffect;
 use crate::apply::{Applied, Writer, secret_of};

@@ -223,6 +223,34 @@ mod tests {
     }
 
     #[test]
+    fn covers_of_the_work_tree_are_watched_and_what_people_use_beside_it_is_not() {
+        let plan = |root: &str, covers: &[&str]| {
+            let places = FencePlaces {
+                holes: paths(&["/r", "/h/.claude"]),
+                covers: paths(covers),
+                ..FencePlaces::default()
+            };
+            let plan = FencePlan {
+                access: places.access(),
+                directory: PathBuf::from(root),
+                report: PathBuf::from("/report"),
+            };
+            let watched = plan.watched().map(|path| path.display().to_string());
+            watched.collect::<Vec<String>>()
+        };
+        let covers = [
+            "/r/orch.toml",
+            "/r/.git/config",
+            "/r/.git/worktrees",
+            "/h/.claude/settings.json",
+        ];
+        assert_eq!(plan("/r", &covers), ["/r/.git/config", "/r/orch.toml"]);
+        let covers = ["/r/.git/HEAD", "/r/.git/worktrees/t/HEAD", "/r/t/a"];
+        let watched = ["/r/.git/worktrees/t/HEAD", "/r/t/a"];
+        assert_eq!(plan("/r/t", &covers), watched);
+    }
+
+    #[test]
     fn a_plan_is_read_as_it_was_written() {
         let plan = FencePlan {
             access: [

@@ -93,8 +93,8 @@ const BASES: [(&str, &str); 4] = [
     (".cache/", "XDG_CACHE_HOME"),
 ];
 
-/// The places of known programs, those of this one by its name, and the further ones that the settings name: absolute, or beginning with `~/`, or else
-/// relative to the root of the repository.
+/// The places of known programs, those of this one by its name, and the further ones that the settings name: absolute, or
+/// beginning with `~/`, or else relative to the root of the repository.
 pub fn program_places(
     variable: &dyn Fn(&str) -> Option<String>,
     program: &str,

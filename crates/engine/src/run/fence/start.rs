@@ -36,8 +36,8 @@ const TEMPORARY: &str = "tmp";
 /// The directory of the hooks that git runs inside.
 const HOOKS: &str = "hooks";
 
-/// The directories for temporary files of all users.
-const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
+/// The directories for temporary files of all users, and what is inside in their place.
+const SHARED: [(&str, &str); 2] = [("/tmp", TEMPORARY), ("/var/tmp", "var")];
 
 impl Fence {
     /// Writes the plan of a fence. `access` is made from the places of this fence's own directory. Returns an error if that
@@ -49,7 +49,7 @@ impl Fence {
         // What lies in the repository could be committed.
         let temporary = std::env::temp_dir();
         let temporary = if temporary.starts_with(directory) {
-            PathBuf::from(SHARED[0])
+            PathBuf::from(SHARED[0].0)
         } else {
             temporary
         };
@@ -63,7 +63,7 @@ impl Fence {
             .map_err(named)?;
         let real = made.path().canonicalize()?;
         let files = Arc::new(FenceFiles(made));
-        for name in [TEMPORARY, "var"] {
+        for (_, name) in SHARED {
             let path = real.join(name);
             fs::create_dir(&path)?;
             // A program of another user that is started inside writes there, too.
@@ -95,7 +95,7 @@ impl Fence {
     /// The directory for temporary files, as the program sees it.
     #[must_use]
     pub fn temporary(&self) -> PathBuf {
-        let shared = Path::new(SHARED[0]);
+        let shared = Path::new(SHARED[0].0);
         if self.plan.access.contains_key(shared) {
             shared.to_owned()
         } else {
@@ -142,7 +142,7 @@ impl OwnPlaces<'_> {
     #[must_use]
     pub fn instead(&self) -> BTreeMap<PathBuf, Access> {
         let mut instead = BTreeMap::new();
-        for (path, name) in SHARED.into_iter().zip([TEMPORARY, "var"]) {
+        for (path, name) in SHARED {
             if is_directory(Path::new(path)) {
                 instead.insert(path.into(), Access::Own(self.directory.join(name)));
             }
