@@ -1319,6 +1319,10 @@ codes! {
         "A test in a workflow names a rule that does not exist.",
         "The name is misspelled, or the rule was removed.",
         "Use one of the names that the hint lists.";
+    WorkflowUnmadeNeed = "workflow-unmade-need", Finding,
+        "A phase needs what no phase before it produces.",
+        "It is produced later, or only by this phase, so no rule can lead here.",
+        "Name it in `produces` of an earlier phase, or in `reads` of this one.";
     WorkflowUnproduced = "workflow-unproduced", Finding,
         "No phase produces this artifact.",
         "It is never used up, so it stays fresh forever.",

@@ -12,6 +12,9 @@ mod writing;
 
 pub use coverage::{Edge, RuleCoverage};
 pub use judged::{TestMismatch, TrialVerdict, judge};
-pub use placing::{PlacedTask, overlay, place, shortest_way, trial_stamp, trial_step_at};
-pub use variants::{Variant, data_variants, least_value, state_variants, text_variants};
+pub use placing::{PlacedTask, overlay, place, shortest_way, surround, trial_stamp, trial_step_at};
+pub use variants::{
+    Variant, data_variants, least_value, markdown_variants, state_variants, text_variants,
+};
+pub use verified::trial_result;
 pub use writing::{ExpectedWords, test_text};

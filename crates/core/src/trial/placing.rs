@@ -74,8 +74,7 @@ pub fn place(workflow: &Workflow, setup: &TestSetup, before: &Facts, now: Facts)
     let mut now = now;
     let mut before = before.clone();
     for facts in [&mut before, &mut now] {
-        define(workflow, setup, facts);
-        facts.others.seen = others(setup);
+        surround(workflow, setup, facts);
     }
     let mut steps = Vec::new();
     if is_recorded(setup) {
@@ -87,6 +86,12 @@ pub fn place(workflow: &Workflow, setup: &TestSetup, before: &Facts, now: Facts)
         }
     }
     PlacedTask { steps, facts: now }
+}
+
+/// Puts among the facts what a test says beside files: which verifications the settings define, and the other tasks.
+pub fn surround(workflow: &Workflow, setup: &TestSetup, facts: &mut Facts) {
+    define(workflow, setup, facts);
+    facts.others.seen = others(setup);
 }
 
 /// Whether what is given needs a record.

@@ -1,7 +1,7 @@
 //! What may stand at one place of a file or of the state: the values that guards tell apart, and those that a schema names.
 
 use crate::workflow::guard::{Logic, Test};
-use crate::workflow::{Format, Guard, RESERVED_KEYS, Workflow};
+use crate::workflow::{Artifact, Format, Guard, RESERVED_KEYS, Workflow};
 use serde_json::{Map, Value, json};
 
 /// How deep a schema is looked into.
@@ -12,6 +12,9 @@ const MOST_NESTED: usize = 10;
 const MOST: usize = 300;
 /// The most values of one member.
 const MOST_OF_ONE: usize = 40;
+
+/// A text that no guard compares with.
+const OTHER_TEXT: &str = "another text";
 
 /// A value that may stand at one place, as an object that holds nothing else.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,6 +181,80 @@ pub fn text_variants(format: Format, example: Option<&str>) -> Vec<String> {
     found
 }
 
+/// The example of a Markdown artifact with other values in its front matter, of which guards speak, and with each of its
+/// sections empty; with open boxes and with checked ones.
+#[must_use]
+pub fn markdown_variants(workflow: &Workflow, artifact: &Artifact, example: &str) -> Vec<String> {
+    let mut words = words(workflow);
+    for (_, guard) in &artifact.facts {
+        words.add(guard);
+    }
+    let is_plain = |text: &&String| !text.is_empty() && !text.contains(['^', '/']);
+    let texts = words.texts.iter().filter(is_plain).map(String::as_str);
+    let mut values = vec![OTHER_TEXT, ""];
+    for text in texts {
+        if !values.contains(&text) {
+            values.push(text);
+        }
+    }
+    let mut found = Vec::new();
+    for text in [example.to_owned(), example.replace("- [ ]", "- [x]")] {
+        for key in front_matter_keys(&text).filter(|key| words.mentions(key)) {
+            for value in &values {
+                found.push(with_front_matter(&text, key, value));
+            }
+        }
+        found.extend(without_sections(&text));
+    }
+    found
+}
+
+/// The keys of the front matter of a text, without those of lists and tables in it.
+fn front_matter_keys(text: &str) -> impl Iterator<Item = &str> {
+    let mut lines = text.lines();
+    let begins = lines.next() == Some("---");
+    let head = lines.take_while(|line| *line != "---");
+    let keys = head.filter_map(|line| line.split_once(':').map(|(key, _)| key));
+    keys.filter(move |key| begins && !key.starts_with([' ', '-', '#']))
+}
+
+/// A text with another value of a key of its front matter.
+fn with_front_matter(text: &str, key: &str, value: &str) -> String {
+    let mut is_done = false;
+    let mut changed = String::new();
+    for line in text.lines() {
+        let is_it = !is_done && line.split_once(':').is_some_and(|(name, _)| name == key);
+        if is_it {
+            is_done = true;
+            changed.push_str(&format!("{key}: {value}\n"));
+        } else {
+            changed.push_str(line);
+            changed.push('\n');
+        }
+    }
+    changed
+}
+
+/// A text without what stands in one of its sections of the second level, for each of them.
+fn without_sections(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_heading = |line: &&&str| line.starts_with("## ");
+    let mut found = Vec::new();
+    for (at, _) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| is_heading(line))
+    {
+        let after = lines[at + 1..].iter();
+        let length = after.take_while(|line| !line.starts_with("## ")).count();
+        let mut kept = lines[..=at].to_vec();
+        kept.push("");
+        kept.extend(&lines[at + 1 + length..]);
+        found.push(kept.join("\n") + "\n");
+    }
+    found
+}
+
 /// The guards of all rules, actions and named expressions.
 fn all_guards(workflow: &Workflow) -> Vec<&Guard> {
     let rules = workflow.rules.iter().map(|rule| &rule.when);
@@ -269,7 +346,7 @@ fn of_logic(logic: &Logic, root: &[&str], found: &mut Vec<Variant>) {
 fn answers(test: &Test) -> Vec<Value> {
     match test {
         Test::IsTrue => vec![json!(true), json!(false)],
-        Test::IsText(text) => vec![json!(text), json!("another text")],
+        Test::IsText(text) => vec![json!(text), json!(OTHER_TEXT)],
         Test::Number { than, .. } => near(*than),
         // The subject names two values, and has no path.
         Test::Order { .. } => Vec::new(),
@@ -633,6 +710,23 @@ mod tests {
         ] {
             assert_eq!(text_of_pattern(pattern), text, "{pattern}");
         }
+    }
+
+    #[test]
+    fn front_matter_and_sections_are_changed_one_at_a_time() {
+        let text =
+            "---\nid: t\nstatus: To Do\nlabels:\n  - a\n---\n## One\n\nstatus: no\n\n## Two\n\nb\n";
+        let keys: Vec<&str> = front_matter_keys(text).collect();
+        assert_eq!(keys, ["id", "status", "labels"]);
+        assert_eq!(front_matter_keys("status: a\n---\n").count(), 0);
+        assert_eq!(
+            with_front_matter(text, "status", "Done"),
+            text.replacen("To Do", "Done", 1)
+        );
+        assert_eq!(
+            without_sections(text),
+            [text.replace("\nstatus: no\n", ""), text.replace("b\n", "")]
+        );
     }
 
     #[test]

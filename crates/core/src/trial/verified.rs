@@ -1,11 +1,12 @@
 //! Verifications of a task that is only tried: what the settings would define, and a result as a run would leave it.
 
 use crate::decide::{
-    Facts, Inputs, ResultFile, State, Verified, VerifiedFact, WantedCode, wanted_code,
+    Facts, FreshResult, Inputs, ResultFile, State, Verified, VerifiedFact, WantedCode, wanted_code,
 };
 use crate::verification::{
     BaseTests, CommandEnd, FailedTest, FoundBy, NotPassed, RULES, TestCounts, TestNames,
-    TestedCode, VerificationResult, VerifiedBase, VerifiedOutcome, VerifiedRun,
+    TestedCode, Verification, VerificationResult, VerifiedBase, VerifiedOutcome, VerifiedResult,
+    VerifiedRun,
 };
 use crate::workflow::{TestSetup, Workflow};
 use orch_base::{Digest, VerificationName};
@@ -14,13 +15,17 @@ use std::sync::Arc;
 
 /// Puts among the facts that the settings define the verifications of which a test speaks.
 pub(super) fn define(workflow: &Workflow, setup: &TestSetup, facts: &mut Facts) {
+    let code = match &setup.code {
+        Some(code) => code.digest(),
+        None => Digest::of_blob(b"code"),
+    };
     let mut tables = BTreeMap::new();
     for (name, _) in &setup.verified {
         let Ok(name) = VerificationName::new(&name.value) else {
             continue;
         };
         let fact = VerifiedFact {
-            code: Some(Digest::of_blob(b"code")),
+            code: Some(code),
             rules: RULES,
             file: ResultFile::Missing,
         };
@@ -39,33 +44,56 @@ pub(super) fn verify(workflow: &Workflow, setup: &TestSetup, facts: &mut Facts, 
         let Ok(name) = VerificationName::new(&name.value) else {
             continue;
         };
-        let wanted = wanted_code(workflow, state, facts, std::slice::from_ref(&name));
-        let Some(wanted) = wanted.into_iter().next() else {
+        let Some(fresh) = trial_result(workflow, state, facts, &name, &became.value) else {
             continue;
         };
-        let failed: &[&str] = match became.value.as_str() {
-            "failed" | "known" => &["a test"],
-            "passed" => &[],
-            _ => continue,
-        };
-        let result = result(facts, &wanted, failed, became.value == "known");
-        let digest = Digest::of_blob(became.value.as_bytes());
+        fresh.note(facts);
         let verified = Verified {
             seq: state.rev,
-            code: wanted.code,
-            table: wanted.table,
-            rules: RULES,
-            outcome: result.run.outcome,
-            result: digest,
+            code: fresh.verification.code,
+            table: fresh.verification.table,
+            rules: fresh.verification.rules,
+            outcome: fresh.verification.result.outcome,
+            result: fresh.verification.result.digest,
         };
-        state.run.verified.insert(name.clone(), verified);
-        if let Some(fact) = facts.verified.get_mut(&name) {
-            fact.file = ResultFile::Result {
-                digest,
-                result: Arc::new(result),
-            };
-        }
+        state.run.verified.insert(name, verified);
     }
+}
+
+/// The result of a verification about the code that it would judge now, by the word of a test: `passed`, `failed` or `known`.
+/// `None` if the word says that there is none, or if the verification is not defined.
+#[must_use]
+pub fn trial_result(
+    workflow: &Workflow,
+    state: &State,
+    facts: &Facts,
+    name: &VerificationName,
+    became: &str,
+) -> Option<FreshResult> {
+    let failed: &[&str] = match became {
+        "failed" | "known" => &["a test"],
+        "passed" => &[],
+        _ => return None,
+    };
+    let wanted = wanted_code(workflow, state, facts, std::slice::from_ref(name));
+    let wanted = wanted.into_iter().next()?;
+    let result = result(facts, &wanted, failed, became == "known");
+    let verification = Verification {
+        name: wanted.name,
+        code: wanted.code,
+        table: wanted.table,
+        rules: RULES,
+        base: result.run.base.as_ref().map(|base| base.at.clone()),
+        returned: Vec::new(),
+        result: VerifiedResult {
+            outcome: result.run.outcome,
+            digest: Digest::of_blob(became.as_bytes()),
+        },
+    };
+    Some(FreshResult {
+        verification,
+        result: Arc::new(result),
+    })
 }
 
 fn result(

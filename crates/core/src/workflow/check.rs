@@ -82,10 +82,18 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
                 Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()),
             );
         }
-        let is_left = workflow
-            .rules_from(&phase.id)
-            .any(|rule| matches!(&rule.outcome, Outcome::To(to) if *to != phase.id));
-        if !phase.terminal && !is_left {
+        for name in workflow.unmade_needs(phase) {
+            let message = format!(
+                "phase `{}` needs `{name}`, which no phase before it produces",
+                phase.id
+            );
+            let hint = format!(
+                "name `{name}` under `produces` of an earlier phase, or under `reads` here"
+            );
+            let warning = Diagnostic::warning(Code::WorkflowUnmadeNeed, message);
+            findings.push(warning.at(place.clone()).hint(hint));
+        }
+        if !phase.terminal && !workflow.is_left(&phase.id) {
             let message = format!("no rule leaves phase `{}`, which is not terminal", phase.id);
             let hint = "add a rule, or set `terminal = true`";
             findings.push(

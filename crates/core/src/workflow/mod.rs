@@ -39,7 +39,8 @@ mod verifies;
 
 pub use action::{Action, Ask, Limits, Signal, Times, is_within};
 pub use cases::{
-    DecisionDifference, DecisionDifferences, PhaseCases, RuleCase, RuleOverlap, cases, differences,
+    DecisionDifference, DecisionDifferences, EndlessPhase, PhaseCases, RuleCase, RuleOverlap,
+    cases, differences, endless_phases,
 };
 pub use changes::{DocumentVersion, TableChange, TableChangeKind, changes};
 pub use check::{check, check_cases, check_fast, check_untyped};
@@ -754,6 +755,11 @@ impl Workflow {
     /// Every phase that the rules can lead to from `start`; `start` itself only if a rule leads back.
     #[must_use]
     pub fn reachable(&self, start: &PhaseId) -> Vec<PhaseId> {
+        self.reachable_before(start, None)
+    }
+
+    /// The same, by ways that end where they come to this phase.
+    pub(crate) fn reachable_before(&self, start: &PhaseId, last: Option<&PhaseId>) -> Vec<PhaseId> {
         let mut found: Vec<PhaseId> = Vec::new();
         let mut open = vec![start.clone()];
         while let Some(from) = open.pop() {
@@ -762,12 +768,43 @@ impl Workflow {
                     && !found.contains(target)
                 {
                     found.push(target.clone());
-                    open.push(target.clone());
+                    if Some(target) != last {
+                        open.push(target.clone());
+                    }
                 }
             }
         }
         found.sort_by_key(|id| self.position(id));
         found
+    }
+
+    /// What a phase needs that some phase produces, but none on a way that leads to it for the first time.
+    #[must_use]
+    pub fn unmade_needs(&self, phase: &Phase) -> Vec<&ArtifactName> {
+        if phase.id == self.initial {
+            return Vec::new();
+        }
+        let mut before = self.reachable_before(&self.initial, Some(&phase.id));
+        if !before.contains(&phase.id) {
+            return Vec::new();
+        }
+        before.push(self.initial.clone());
+        before.retain(|id| *id != phase.id && self.reachable(id).contains(&phase.id));
+        let needs = self.artifacts.iter().map(|artifact| &artifact.name);
+        let is_unmade = |name: &&ArtifactName| {
+            let mut producers = self.producers(name).peekable();
+            phase.needs.contains(*name)
+                && producers.peek().is_some()
+                && !producers.any(|producer| before.contains(&producer.id))
+        };
+        needs.filter(is_unmade).collect()
+    }
+
+    /// Whether a rule leads from a phase to another one.
+    #[must_use]
+    pub fn is_left(&self, phase: &PhaseId) -> bool {
+        self.rules_from(phase)
+            .any(|rule| matches!(&rule.outcome, Outcome::To(to) if to != phase))
     }
 }
 

@@ -137,7 +137,7 @@ impl<'a> TrialFiles<'a> {
                 pattern: artifact.paths.len(),
                 is_tree: true,
                 path: tree_name(artifact.name.as_str()),
-                digest: Some(code_digest(code)),
+                digest: Some(code.digest()),
                 data: Some(Arc::new(data)),
                 problems: Vec::new(),
                 writers: Vec::new(),
@@ -170,7 +170,7 @@ impl<'a> TrialFiles<'a> {
                 .iter()
                 .filter(|one| one.tree.is_some())
             {
-                let tree = (tree_name(artifact.name.as_str()), code_digest(code));
+                let tree = (tree_name(artifact.name.as_str()), code.digest());
                 digests.entry(&artifact.name).or_default().push(tree);
             }
         }
@@ -407,10 +407,6 @@ fn new_name(artifact: &Artifact) -> String {
         path = format!("{path}/{NAME}");
     }
     path
-}
-
-fn code_digest(code: &GivenCode) -> Digest {
-    Digest::of_blob(code.files.join("\n").as_bytes())
 }
 
 /// A value with this text in place of each `@NAME`.

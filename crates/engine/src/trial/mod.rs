@@ -3,6 +3,7 @@
 //! Everything is in memory. Files are generated from examples and schemas, read and validated as those of a real task, and
 //! judged by the same function. No repository is needed.
 
+mod around;
 mod emit;
 mod files;
 mod missing;

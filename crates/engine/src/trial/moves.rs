@@ -1,8 +1,8 @@
 //! What may be changed of a task that is looked for, and what of one that was found may not matter.
 
 use super::TrialWorkflow;
-use super::wanted::{WantedCase, filled, read_roots, word};
-use orch_core::trial::{data_variants, overlay, state_variants, text_variants};
+use super::wanted::{WantedCase, filled, read_roots, read_verifications, word};
+use orch_core::trial::{data_variants, markdown_variants, overlay, state_variants, text_variants};
 use orch_core::workflow::{
     AFTER, Artifact, CHILDREN, Format, GivenCode, GivenContent, GivenFile, GivenRun, GivenTask,
     LAPSED, Rule, TestSetup, VERIFIED, Workflow,
@@ -208,9 +208,8 @@ fn new_contents(
         }
         format => {
             let mut texts = text_variants(format, artifact.example.as_deref());
-            if format == Format::Markdown {
-                let words = front_matters(trial.workflow, artifact, texts.first());
-                texts.extend(words);
+            if let (Format::Markdown, Some(example)) = (format, &artifact.example) {
+                texts.extend(markdown_variants(trial.workflow, artifact, example));
             }
             found.extend(texts.into_iter().skip(1).map(GivenContent::Text));
         }
@@ -220,47 +219,6 @@ fn new_contents(
         _ => true,
     });
     found.push(GivenContent::Text("broken".to_owned()));
-    found
-}
-
-/// An example with each of the words in its front matter that guards speak of.
-fn front_matters(
-    workflow: &Workflow,
-    artifact: &Artifact,
-    example: Option<&String>,
-) -> Vec<String> {
-    let mut found = Vec::new();
-    let Some(example) = example.filter(|text| text.starts_with("---")) else {
-        return found;
-    };
-    let guards = workflow.defines.iter().map(|(_, guard)| guard);
-    let own = artifact.facts.iter().map(|(_, guard)| guard);
-    let mut words: Vec<String> = vec!["In Progress".to_owned(), String::new()];
-    for guard in guards.chain(own) {
-        for (nth, part) in guard.text().split('\'').enumerate() {
-            if nth % 2 == 1 && !part.is_empty() && !part.contains(['^', '/']) {
-                words.push(part.to_owned());
-            }
-        }
-    }
-    let texts = [example.clone(), example.replace("- [ ]", "- [x]")];
-    for text in texts {
-        for word in &words {
-            let lines = text.lines().map(|line| {
-                if line.starts_with("status:") {
-                    format!("status: {word}\n")
-                } else {
-                    format!("{line}\n")
-                }
-            });
-            found.push(lines.collect());
-        }
-        // A section without a text.
-        if let Some((head, rest)) = text.split_once("## Description\n\n") {
-            let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
-            found.push(format!("{head}## Description\n\n{after}"));
-        }
-    }
     found
 }
 
@@ -352,18 +310,7 @@ fn of_verified(
     setup: &TestSetup,
     found: &mut Vec<TestSetup>,
 ) {
-    let mut names: Vec<&str> = Vec::new();
-    for rule in rules {
-        for chain in workflow.reads(&rule.when) {
-            if chain[0] == VERIFIED
-                && let Some(name) = chain.get(1)
-                && !names.contains(&name.as_str())
-            {
-                names.push(name);
-            }
-        }
-    }
-    for name in names {
+    for name in read_verifications(workflow, rules) {
         let mut others = setup.verified.clone();
         others.retain(|(known, _)| known.value != name);
         found.push(TestSetup {
@@ -372,7 +319,7 @@ fn of_verified(
         });
         for became in ["passed", "failed", "known", "missing"] {
             let mut verified = others.clone();
-            verified.push((word(name), word(became)));
+            verified.push((word(&name), word(became)));
             found.push(TestSetup {
                 verified,
                 ..setup.clone()

@@ -5,18 +5,18 @@
 //! are due by themselves follow at once.
 
 use super::TrialWorkflow;
-use super::files::TrialBytes;
 use super::moves::{contents, with};
-use super::wanted::{read_roots, word};
-use orch_base::{ActionName, PhaseId, TaskId, Timestamp};
+use super::wanted::{filled, read_roots, read_verifications, word};
+use orch_base::{ActionName, PhaseId, Timestamp};
+use orch_core::Spanned;
 use orch_core::decide::{
-    Decision, Detail, DetailStep, ExecutorTrace, Facts, Lapse, PatchOp, Recorded, Ruling,
-    RulingOrder, State, Step, Transition, Verdict, accept, apply, create, deadlines, detailed,
-    evaluate, give_up, initial_state, override_to, pick, rollback, rule_on, settle, signalled,
-    start,
+    Decision, Detail, DetailStep, ExecutorTrace, Facts, FreshResult, Lapse, PatchOp, Recorded,
+    Ruling, RulingOrder, State, Step, Transition, Verdict, accept, apply, create, deadlines,
+    detailed, evaluate, give_up, initial_state, override_to, pick, rollback, rule_on, settle,
+    signalled, start,
 };
-use orch_core::trial::{state_variants, trial_stamp, trial_step_at};
-use orch_core::workflow::{Artifact, GivenContent, GivenFile, Phase, Signal, TestSetup};
+use orch_core::trial::{state_variants, surround, trial_stamp, trial_step_at};
+use orch_core::workflow::{Artifact, GivenCode, GivenContent, Phase, Signal, TestSetup, Workflow};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -26,8 +26,6 @@ const MOST_OF_ONE: usize = 6;
 const MOST_RESULTS: usize = 6;
 /// The person who gives orders in a play.
 const PERSON: &str = "somebody";
-/// The task of a play.
-const PLAYED: &str = "played";
 /// Why a person orders something in a play.
 const REASON: &str = "it is tried";
 
@@ -42,8 +40,12 @@ pub struct PlayChoice {
 /// Something that happens.
 #[derive(Debug, Clone)]
 enum PlayEvent {
-    /// A file has this content from now on.
-    File(String, GivenContent),
+    /// Beside the record, this is so from now on.
+    Given(Box<TestSetup>),
+    /// A verification gave a result, and a step records it.
+    Verified(Box<FreshResult>, Box<Transition>),
+    /// This is so from now on, and a step says it, too.
+    Related(Box<TestSetup>, Box<Transition>),
     /// A person writes a file, and a step follows.
     Ruled(Option<(String, String)>, Box<Transition>),
     /// A step.
@@ -54,10 +56,13 @@ enum PlayEvent {
 
 /// A play of a workflow.
 pub struct Play<'t, 'a> {
-    trial: &'t TrialWorkflow<'a>,
-    files: Vec<GivenFile>,
-    state: State,
-    facts: Facts,
+    pub(super) trial: &'t TrialWorkflow<'a>,
+    /// What is there beside the record.
+    pub(super) given: TestSetup,
+    /// What the last verifications gave.
+    results: Vec<FreshResult>,
+    pub(super) state: State,
+    pub(super) facts: Facts,
     steps: u64,
     /// The steps taken so far, in words.
     pub way: Vec<String>,
@@ -68,7 +73,16 @@ impl<'t, 'a> Play<'t, 'a> {
     #[must_use]
     pub fn begin(trial: &'t TrialWorkflow<'a>) -> Self {
         let workflow = trial.workflow;
-        let facts = trial.files.facts(&TrialBytes::new(), None);
+        let given = TestSetup {
+            // There is code before a task begins.
+            code: Some(GivenCode {
+                files: Vec::new(),
+                is_own: false,
+            }),
+            verified: verifications(workflow),
+            ..TestSetup::default()
+        };
+        let facts = observed(trial, &given);
         let first = create(workflow, "a play");
         let state = apply(
             workflow,
@@ -79,7 +93,8 @@ impl<'t, 'a> Play<'t, 'a> {
         );
         let mut play = Self {
             trial,
-            files: Vec::new(),
+            given,
+            results: Vec::new(),
             state,
             facts,
             steps: 1,
@@ -119,6 +134,9 @@ impl<'t, 'a> Play<'t, 'a> {
         let decision = self.decision();
         let mut found = Vec::new();
         self.files_of(phase, &decision, &mut found);
+        self.code(phase, &mut found);
+        self.verifications(phase, &mut found);
+        self.other_tasks(&mut found);
         self.actions(&decision, &mut found);
         self.signals(&mut found);
         self.times(&mut found);
@@ -148,15 +166,16 @@ impl<'t, 'a> Play<'t, 'a> {
         found: &mut Vec<PlayChoice>,
     ) {
         let name = artifact.name.as_str();
-        let now = self.files.iter().find(|file| file.of.value == name);
+        let mut files = self.given.files.iter();
+        let now = files.find(|file| file.of.value == name);
         let mut told_apart = BTreeSet::from([outcome_of(decision)]);
         let mut offered = 0;
         for content in contents(self.trial, artifact, now.map(|file| &file.content)) {
             if now.is_some_and(|file| file.content == content) || offered >= MOST_OF_ONE {
                 continue;
             }
-            let files = with(&self.files, name, Some(content.clone()));
-            let facts = self.observed(&files);
+            let given = self.with_file(name, Some(content.clone()));
+            let facts = self.observed(&given);
             let then = evaluate(self.trial.workflow, &self.recorded(), &facts);
             let is_first = now.is_none() && offered == 0;
             if !told_apart.insert(outcome_of(&then)) && !is_first {
@@ -166,27 +185,32 @@ impl<'t, 'a> Play<'t, 'a> {
             let verb = if now.is_some() { "changes" } else { "appears" };
             let label = format!(
                 "{} {verb}: {} ({})",
-                self.trial.files.name_of(&given(name)),
+                self.trial.files.name_of(&filled(name)),
                 words(&content),
                 then.rule.as_ref().map_or("no rule", |rule| rule.as_str())
             );
-            let happens = PlayEvent::File(name.to_owned(), content);
-            found.push(PlayChoice { label, happens });
+            found.push(becoming(label, given));
         }
         if now.is_some() {
-            let label = format!("{} is removed", self.trial.files.name_of(&given(name)));
-            let happens = PlayEvent::File(name.to_owned(), GivenContent::Absent);
-            found.push(PlayChoice { label, happens });
+            let label = format!("{} is removed", self.trial.files.name_of(&filled(name)));
+            found.push(becoming(label, self.with_file(name, None)));
         }
     }
 
-    fn observed(&self, files: &[GivenFile]) -> Facts {
-        let setup = TestSetup {
-            files: files.to_vec(),
-            ..TestSetup::default()
-        };
-        let (now, _) = self.trial.files.bytes(&setup);
-        self.trial.files.facts(&now, None)
+    /// What is there with another content of a file, or without it.
+    fn with_file(&self, name: &str, content: Option<GivenContent>) -> TestSetup {
+        TestSetup {
+            files: with(&self.given.files, name, content),
+            ..self.given.clone()
+        }
+    }
+
+    fn observed(&self, given: &TestSetup) -> Facts {
+        let mut facts = observed(self.trial, given);
+        for result in &self.results {
+            result.note(&mut facts);
+        }
+        facts
     }
 
     /// What may come of an action that is due, and which one a person may pick.
@@ -289,9 +313,6 @@ impl<'t, 'a> Play<'t, 'a> {
     /// Deadlines of the present attempt that may pass now.
     fn times(&self, found: &mut Vec<PlayChoice>) {
         let workflow = self.trial.workflow;
-        let Ok(task) = TaskId::new(PLAYED) else {
-            return;
-        };
         for running in deadlines(workflow, &self.state) {
             if running.has_lapsed {
                 continue;
@@ -304,18 +325,28 @@ impl<'t, 'a> Play<'t, 'a> {
                 at: running.ends,
             };
             let label = format!("the deadline `{}` passes", lapse.deadline);
-            let step = DetailStep {
-                detail: Detail::Lapse(lapse),
-                at,
-                to: None,
-                former: None,
-                why: None,
-            };
-            if let Ok(step) = detailed(workflow, &self.state, &task, step) {
+            if let Some(step) = self.saying(Detail::Lapse(lapse), at) {
                 let happens = PlayEvent::Passes(Box::new(step), running.ends);
                 found.push(PlayChoice { label, happens });
             }
         }
+    }
+
+    /// The step that says this of the task; `None` if it cannot be so.
+    pub(super) fn saying(&self, detail: Detail, at: Timestamp) -> Option<Transition> {
+        let step = DetailStep {
+            detail,
+            at,
+            to: None,
+            former: None,
+            why: None,
+        };
+        detailed(self.trial.workflow, &self.state, &self.facts.task, step).ok()
+    }
+
+    /// The time of the next step.
+    pub(super) fn now(&self) -> Timestamp {
+        trial_stamp(self.steps, None).at
     }
 
     /// What a person may order.
@@ -356,17 +387,23 @@ impl<'t, 'a> Play<'t, 'a> {
     /// Lets something happen, and takes the steps that follow by themselves.
     pub fn choose(&mut self, choice: &PlayChoice) {
         match &choice.happens {
-            PlayEvent::File(name, content) => {
-                let content =
-                    Some(content.clone()).filter(|content| *content != GivenContent::Absent);
-                self.files = with(&self.files, name, content);
-                self.facts = self.observed(&self.files);
+            PlayEvent::Given(given) => self.become_so(given),
+            PlayEvent::Related(given, step) => {
+                self.become_so(given);
+                self.take(step, Some(PERSON));
+            }
+            PlayEvent::Verified(result, step) => {
+                let name = &result.verification.name;
+                self.results
+                    .retain(|known| known.verification.name != *name);
+                self.results.push((**result).clone());
+                result.note(&mut self.facts);
+                self.take(step, None);
             }
             PlayEvent::Ruled(file, step) => {
                 if let Some((path, text)) = file {
                     let content = GivenContent::Text(text.clone());
-                    self.files = with(&self.files, path, Some(content));
-                    self.facts = self.observed(&self.files);
+                    self.become_so(&self.with_file(path, Some(content)));
                 }
                 self.take(step, Some(PERSON));
             }
@@ -377,6 +414,11 @@ impl<'t, 'a> Play<'t, 'a> {
             }
         }
         self.settle();
+    }
+
+    fn become_so(&mut self, given: &TestSetup) {
+        self.given = given.clone();
+        self.facts = self.observed(given);
     }
 
     fn take(&mut self, step: &Transition, person: Option<&str>) {
@@ -404,18 +446,56 @@ impl<'t, 'a> Play<'t, 'a> {
     }
 }
 
+/// What is observed of a task of which this is given.
+fn observed(trial: &TrialWorkflow<'_>, given: &TestSetup) -> Facts {
+    let (now, _) = trial.files.bytes(given);
+    let mut facts = trial.files.facts(&now, given.code.as_ref());
+    surround(trial.workflow, given, &mut facts);
+    facts
+}
+
+/// The verifications of which a workflow speaks; none of them has run.
+fn verifications(workflow: &Workflow) -> Vec<(Spanned<String>, Spanned<String>)> {
+    let rules: Vec<_> = workflow.rules.iter().collect();
+    let mut names = read_verifications(workflow, &rules);
+    for name in workflow.phases.iter().flat_map(|phase| &phase.verifies) {
+        if !names.iter().any(|known| *known == name.as_str()) {
+            names.push(name.to_string());
+        }
+    }
+    let names = names.iter();
+    names.map(|name| (word(name), word("missing"))).collect()
+}
+
+/// What is so from now on.
+pub(super) fn becoming(label: String, given: TestSetup) -> PlayChoice {
+    PlayChoice {
+        label,
+        happens: PlayEvent::Given(Box::new(given)),
+    }
+}
+
+/// What is so from now on, with the step that says it.
+pub(super) fn related(label: String, given: TestSetup, step: Transition) -> PlayChoice {
+    PlayChoice {
+        label,
+        happens: PlayEvent::Related(Box::new(given), Box::new(step)),
+    }
+}
+
+/// What a verification gave, with the step that records it.
+pub(super) fn verified(label: String, result: FreshResult, step: Transition) -> PlayChoice {
+    PlayChoice {
+        label,
+        happens: PlayEvent::Verified(Box::new(result), Box::new(step)),
+    }
+}
+
 /// A step that somebody chose.
 fn chosen(label: String, step: Transition) -> PlayChoice {
     PlayChoice {
         label,
         happens: PlayEvent::Step(Box::new(step)),
-    }
-}
-
-fn given(artifact: &str) -> GivenFile {
-    GivenFile {
-        of: word(artifact),
-        content: GivenContent::Filled,
     }
 }
 

@@ -103,7 +103,8 @@ impl TrialWorkflow<'_> {
         };
         let mut needs: Vec<&str> = phase.needs.iter().map(|name| name.as_str()).collect();
         // Nothing leads to a phase that lacks what it needs.
-        for rule in wanted.rules() {
+        let is_complete = !matches!(wanted, WantedCase::Lacks { .. });
+        for rule in wanted.rules().into_iter().filter(|_| is_complete) {
             let target = match &rule.outcome {
                 Outcome::To(to) => workflow.phase(to),
                 _ => None,
@@ -158,7 +159,11 @@ impl TrialWorkflow<'_> {
         if far == 0 {
             let judged = judge(workflow, &placed, setup.on);
             far = match wanted {
-                WantedCase::Both { .. } => 0,
+                WantedCase::Both { .. } | WantedCase::Stands { .. } => 0,
+                WantedCase::Lacks { .. } => {
+                    let verdict = &judged.decision.verdict;
+                    usize::from(!matches!(verdict, Verdict::Inconsistent { .. }))
+                }
                 WantedCase::Decides { rule, .. } => {
                     let is_it = judged.rule() == Some(&rule.id) && is_decided(&judged);
                     usize::from(!is_it)

@@ -165,13 +165,111 @@ fn the_example_of_an_overlap_is_a_task_in_which_both_rules_hold() {
     );
 }
 
+/// Each finding about cases, in one document.
+const FAULTY: &str = r#"# F
+
+```toml orch
+[artifact.draft]
+path = "draft.json"
+[artifact.review]
+path = "review.json"
+schema = "r"
+judges = ["draft"]
+[artifact.proof]
+path = "proof.json"
+[phase.write]
+produces = ["draft"]
+[phase.review]
+needs = ["draft"]
+produces = ["review"]
+[phase.prove]
+needs = ["proof"]
+produces = ["proof"]
+[phase.round]
+produces = ["review"]
+[phase.end]
+terminal = true
+[[rule]]
+id = "written"
+from = "write"
+when = "draft.ready"
+to = "review"
+because = "it is written"
+[[rule]]
+id = "fine"
+from = "review"
+when = "review.ready && review.data.ok"
+to = "prove"
+because = "it is fine"
+[[rule]]
+id = "finer"
+from = "review"
+when = "review.ready && review.data.ok && draft.present"
+to = "end"
+because = "it is finer"
+[[rule]]
+id = "never"
+from = "prove"
+when = "false"
+to = "end"
+because = "nobody knows"
+[[rule]]
+id = "once-more"
+from = "prove"
+when = "draft.present"
+to = "review"
+because = "it is read once more"
+[[rule]]
+id = "odd"
+from = "review"
+when = "review.ready && !review.data.ok"
+to = "round"
+because = "it is odd"
+[[rule]]
+id = "stays"
+from = "round"
+when = "draft.present"
+to = "round"
+because = "it stays"
+[[rule]]
+id = "leaves"
+from = "round"
+when = "false"
+to = "write"
+because = "nobody knows"
+```
+"#;
+
 #[test]
-fn a_play_goes_where_its_choices_lead() {
-    let (document, workflow) = small("");
+fn each_finding_about_cases_has_an_example() {
+    let system = System::empty().with("schemas/r.schema.json", SCHEMA);
+    let (document, workflow) = compiled("f", FAULTY, &system);
     let schemas = Schemas::default();
     let trial = TrialWorkflow::of(&document, &workflow, &schemas);
-    let mut play = Play::begin(&trial);
-    for begins in ["draft.json appears", "review.json appears: as its schema"] {
+    let found: Vec<(String, bool)> = examples(&trial, false)
+        .into_iter()
+        .map(|example| (example.name, example.files.is_empty()))
+        .collect();
+    let found: Vec<(&str, bool)> = found
+        .iter()
+        .map(|(name, is_empty)| (name.as_str(), *is_empty))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("f.prove.gap", false),
+            ("f.round.gap", false),
+            ("f.round.stays.again", false),
+            ("f.review.finer.covered", false),
+            ("f.prove.proof.unmade", false),
+            ("f.round.endless", false),
+        ]
+    );
+}
+
+/// Chooses in turn what begins like this.
+fn choose(play: &mut Play<'_, '_>, beginnings: &[&str]) {
+    for begins in beginnings {
         let choices = play.choices();
         let choice = choices
             .iter()
@@ -179,9 +277,102 @@ fn a_play_goes_where_its_choices_lead() {
         let choice = choice.unwrap_or_else(|| panic!("{begins}: {choices:#?}"));
         play.choose(choice);
     }
+}
+
+#[test]
+fn a_play_goes_where_its_choices_lead() {
+    let (document, workflow) = small("");
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    choose(
+        &mut play,
+        &["draft.json appears", "review.json appears: as its schema"],
+    );
     assert_eq!(
         play.way,
         ["write -> review (written)", "review -> end (fine)"]
     );
     assert!(play.is_over());
+}
+
+const SURROUNDED: &str = r#"# S
+
+```toml orch
+[artifact.draft]
+path = "draft.json"
+[artifact.code]
+tree = ["**"]
+[phase.split]
+produces = ["draft"]
+[phase.build]
+produces = ["code"]
+verifies = ["tests"]
+[phase.end]
+terminal = true
+[[rule]]
+id = "joined"
+from = "split"
+when = "children.size() > 0 && children.all(c, c.done) && after.all(a, a.done)"
+to = "build"
+because = "its parts are done"
+[[rule]]
+id = "built"
+from = "build"
+when = "code.ready && verified.tests.passed"
+to = "end"
+because = "it is built"
+```
+"#;
+
+#[test]
+fn in_a_play_code_is_committed_verifications_run_and_other_tasks_end() {
+    let (document, workflow) = compiled("s", SURROUNDED, &System::empty());
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    choose(
+        &mut play,
+        &[
+            "a task `before-1` has to be done before",
+            "a task `part-1` becomes part of it",
+            "`part-1` is done",
+        ],
+    );
+    assert_eq!(play.way.len(), 1, "{:#?}", play.way);
+    choose(
+        &mut play,
+        &[
+            "`before-1` is done",
+            "code changes, by a commit that names the task",
+            "`tests` runs and fails: a test that passed before",
+        ],
+    );
+    assert!(!play.is_over());
+    choose(&mut play, &["`tests` runs and passes"]);
+    assert!(play.is_over(), "{:#?}", play.way);
+    assert_eq!(
+        play.way.last().map(String::as_str),
+        Some("build -> end (built)")
+    );
+}
+
+#[test]
+fn what_was_verified_is_not_what_is_there_after_the_code_changes() {
+    let (document, workflow) = compiled("s", SURROUNDED, &System::empty());
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    choose(
+        &mut play,
+        &[
+            "a task `part-1` becomes part of it",
+            "`part-1` is done",
+            "`tests` runs and passes",
+            "code changes, by a commit that names the task",
+        ],
+    );
+    assert!(!play.is_over(), "{:#?}", play.way);
+    choose(&mut play, &["`tests` runs and passes"]);
+    assert!(play.is_over(), "{:#?}", play.way);
 }

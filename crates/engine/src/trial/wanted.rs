@@ -2,7 +2,7 @@
 
 use orch_base::PhaseId;
 use orch_core::Spanned;
-use orch_core::workflow::{GivenContent, GivenFile, Rule, Workflow};
+use orch_core::workflow::{GivenContent, GivenFile, Rule, VERIFIED, Workflow};
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +23,20 @@ pub enum WantedCase<'w> {
         /// The other one.
         second: &'w Rule,
     },
+    /// The rule holds in the phase, and leads to one that needs what is not there.
+    Lacks {
+        /// The phase.
+        phase: &'w PhaseId,
+        /// The rule.
+        rule: &'w Rule,
+    },
     /// The work of the phase is done, and no rule says what is next.
     Nothing {
+        /// The phase.
+        phase: &'w PhaseId,
+    },
+    /// The task is in the phase.
+    Stands {
         /// The phase.
         phase: &'w PhaseId,
     },
@@ -35,9 +47,11 @@ impl<'w> WantedCase<'w> {
     #[must_use]
     pub fn phase(self) -> &'w PhaseId {
         match self {
-            Self::Decides { phase, .. } | Self::Both { phase, .. } | Self::Nothing { phase } => {
-                phase
-            }
+            Self::Decides { phase, .. }
+            | Self::Both { phase, .. }
+            | Self::Lacks { phase, .. }
+            | Self::Nothing { phase }
+            | Self::Stands { phase } => phase,
         }
     }
 
@@ -45,9 +59,9 @@ impl<'w> WantedCase<'w> {
     #[must_use]
     pub fn rules(self) -> Vec<&'w Rule> {
         match self {
-            Self::Decides { rule, .. } => vec![rule],
+            Self::Decides { rule, .. } | Self::Lacks { rule, .. } => vec![rule],
             Self::Both { first, second, .. } => vec![first, second],
-            Self::Nothing { .. } => Vec::new(),
+            Self::Nothing { .. } | Self::Stands { .. } => Vec::new(),
         }
     }
 }
@@ -69,6 +83,22 @@ pub(super) fn read_roots(workflow: &Workflow, rules: &[&Rule]) -> Vec<String> {
         }
     }
     roots
+}
+
+/// The names of the verifications that rules read.
+pub(super) fn read_verifications(workflow: &Workflow, rules: &[&Rule]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for rule in rules {
+        for chain in workflow.reads(&rule.when) {
+            if chain[0] == VERIFIED
+                && let Some(name) = chain.get(1)
+                && !names.contains(name)
+            {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
 }
 
 /// A text that stands nowhere in a document.

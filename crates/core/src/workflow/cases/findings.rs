@@ -51,7 +51,12 @@ pub(in crate::workflow) fn case_findings(
             findings.push(warning.at(rule.place.clone()));
         }
     }
-    findings.extend(endless(document, workflow, &phases));
+    for endless in endless_phases(workflow, &phases) {
+        let place = heading(document, &format!("[phase.{}]", endless.phase));
+        let hint = "add a rule that leads to an end, or set `terminal = true`";
+        let warning = Diagnostic::warning(Code::WorkflowDeadEnd, endless.lacks);
+        findings.push(warning.at(place).hint(hint));
+    }
     findings
 }
 
@@ -100,37 +105,40 @@ fn never_decides(rule: &Rule, phases: &[PhaseCases<'_>]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Code::WorkflowCoveredRule, message).at(rule.place.clone()))
 }
 
-/// Phases that can be entered, and from which rules lead to no end, or, from the initial one, to no good end.
-fn endless(document: &Document, workflow: &Workflow, phases: &[PhaseCases<'_>]) -> Vec<Diagnostic> {
+/// A phase that can be entered and left, and from which rules lead to no end, or, from the initial one, to no good end.
+#[derive(Debug)]
+pub struct EndlessPhase<'w> {
+    /// The phase.
+    pub phase: &'w PhaseId,
+    /// What it lacks, in words.
+    pub lacks: String,
+}
+
+/// The phases from which no end is reached. What nothing leaves or leads to is a finding of its own.
+#[must_use]
+pub fn endless_phases<'w>(
+    workflow: &'w Workflow,
+    phases: &[PhaseCases<'_>],
+) -> Vec<EndlessPhase<'w>> {
     let ends = leading(workflow, phases, |phase| phase.terminal);
     let good_ends = leading(workflow, phases, Phase::is_good_end);
     let reachable = workflow.reachable(&workflow.initial);
-    let mut findings = Vec::new();
-    for phase in &workflow.phases {
-        // What nothing leaves or leads to is a finding of its own.
-        let is_left = workflow
-            .rules_from(&phase.id)
-            .any(|rule| matches!(&rule.outcome, Outcome::To(to) if *to != phase.id));
-        let is_initial = phase.id == workflow.initial;
-        if !is_left || !(is_initial || reachable.contains(&phase.id)) {
+    let mut found = Vec::new();
+    for Phase { id, .. } in &workflow.phases {
+        let is_initial = *id == workflow.initial;
+        if !workflow.is_left(id) || !(is_initial || reachable.contains(id)) {
             continue;
         }
-        let message = if !ends.is_empty() && !ends.contains(&&phase.id) {
-            format!(
-                "from phase `{}` rules lead only in circles, to no end",
-                phase.id
-            )
-        } else if is_initial && !good_ends.is_empty() && !good_ends.contains(&&phase.id) {
-            format!("from phase `{}` no rule leads to a good end", phase.id)
+        let lacks = if !ends.is_empty() && !ends.contains(&id) {
+            format!("from phase `{id}` rules lead only in circles, to no end")
+        } else if is_initial && !good_ends.is_empty() && !good_ends.contains(&id) {
+            format!("from phase `{id}` no rule leads to a good end")
         } else {
             continue;
         };
-        let place = heading(document, &format!("[phase.{}]", phase.id));
-        let hint = "add a rule that leads to an end, or set `terminal = true`";
-        let warning = Diagnostic::warning(Code::WorkflowDeadEnd, message);
-        findings.push(warning.at(place).hint(hint));
+        found.push(EndlessPhase { phase: id, lacks });
     }
-    findings
+    found
 }
 
 /// The phases like this, and those from which rules that can hold lead to one.

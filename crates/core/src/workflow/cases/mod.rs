@@ -14,6 +14,7 @@ mod version;
 
 pub use difference::{DecisionDifference, DecisionDifferences, differences};
 pub(super) use findings::case_findings;
+pub use findings::{EndlessPhase, endless_phases};
 
 use super::guard::COMPARED;
 use super::{Outcome, Rule, Workflow};

@@ -11,7 +11,7 @@ pub use names::check_tests;
 use super::raw::{BlockReader, DocumentDialect, to_json};
 use super::{Document, Signal};
 use crate::{Spanned, TomlReader, TomlTable};
-use orch_base::{Code, Diagnostic, Place};
+use orch_base::{Code, Diagnostic, Digest, Place};
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -113,6 +113,14 @@ pub struct GivenCode {
     pub files: Vec<String>,
     /// Whether a commit since the last step names the task.
     pub is_own: bool,
+}
+
+impl GivenCode {
+    /// What tells one code from another one.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of_blob(self.files.join("\n").as_bytes())
+    }
 }
 
 /// Another task.
