@@ -1331,6 +1331,10 @@ codes! {
         "No rule leads to a phase.",
         "The rules that led to it were removed or are misspelled.",
         "Add a rule that leads to it, or remove it.";
+    WorkflowUnreadBlock = "workflow-unread-block", Finding,
+        "A fenced block is marked nearly as those that `orch` reads.",
+        "Its info string is misspelled, so its rules or tests do not count.",
+        "Mark it `toml orch` or `toml orch-test`.";
     WorkflowUnusedAction = "workflow-unused-action", Finding,
         "No rule runs or offers this action.",
         "The rules that named it were removed.",

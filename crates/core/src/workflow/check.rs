@@ -6,10 +6,11 @@ use super::cases::case_findings;
 use super::diagram::block;
 use super::document_tests::check_tests;
 use super::fact_types::check_types;
+use super::guard::spelled;
 use super::memo::CheckMemo;
-use super::place::{advised, heading};
+use super::place::{advised, heading, in_guard};
 use super::verifies::never_verified;
-use super::{Document, Outcome, Rule, Workflow};
+use super::{Artifact, Document, LAPSED, Outcome, Rule, Workflow};
 use orch_base::{Code, Diagnostic, Hint, PhaseId};
 
 /// Every finding about a compiled workflow and its document.
@@ -55,7 +56,9 @@ pub fn check_untyped(document: &Document, workflow: &Workflow) -> Vec<Diagnostic
     phases(document, workflow, &mut findings);
     for (index, rule) in workflow.rules.iter().enumerate() {
         changed_too_late(workflow, index, rule, &mut findings);
+        findings.extend(lapsed_elsewhere(document, workflow, rule));
     }
+    same_paths(document, workflow, &mut findings);
     unproduced(document, workflow, &mut findings);
     actions(document, workflow, &mut findings);
     stale_diagram(document, workflow, &mut findings);
@@ -80,6 +83,18 @@ fn phases(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnosti
             let message = format!("no rule leads to phase `{}`", phase.id);
             findings.push(
                 Diagnostic::warning(Code::WorkflowUnreachablePhase, message).at(place.clone()),
+            );
+        }
+        if !phase.terminal && !phase.success {
+            let message = format!(
+                "`success` of phase `{}` says nothing: it is not terminal",
+                phase.id
+            );
+            let warning = Diagnostic::warning(Code::WorkflowValue, message);
+            findings.push(
+                warning
+                    .at(place.clone())
+                    .hint("set `terminal = true`, or remove it"),
             );
         }
         for name in workflow.unmade_needs(phase) {
@@ -156,6 +171,47 @@ fn sends_back(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
 
 fn moves_on(workflow: &Workflow, rule: &Rule, from: &PhaseId) -> bool {
     matches!(&rule.outcome, Outcome::To(to) if workflow.position(to) > workflow.position(from))
+}
+
+/// A rule that reads a deadline of another phase: there it is always false.
+fn lapsed_elsewhere(document: &Document, workflow: &Workflow, rule: &Rule) -> Option<Diagnostic> {
+    for chain in workflow.reads(&rule.when) {
+        let [root, name, ..] = chain else { continue };
+        let deadline = workflow.deadline(name).filter(|_| root == LAPSED);
+        let Some(deadline) = deadline.filter(|one| !rule.from.contains(&one.phase)) else {
+            continue;
+        };
+        let message = format!(
+            "`{LAPSED}.{name}` is always false in rule `{}`: it is a deadline of phase `{}`",
+            rule.id, deadline.phase
+        );
+        let hint = "read it in a rule of its phase, or give this phase a deadline";
+        let place = in_guard(document, rule, &spelled(chain));
+        let warning = Diagnostic::warning(Code::GuardConstant, message);
+        return Some(warning.at(place).hint(hint));
+    }
+    None
+}
+
+/// Artifacts that are the same file.
+fn same_paths(document: &Document, workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
+    for (at, artifact) in workflow.artifacts.iter().enumerate() {
+        let mut before = workflow.artifacts[..at].iter();
+        let is_same = |other: &&Artifact| {
+            let mut paths = other.paths.iter();
+            paths.any(|path| artifact.paths.contains(path))
+        };
+        let Some(other) = before.find(is_same) else {
+            continue;
+        };
+        let message = format!(
+            "artifacts `{}` and `{}` are the same file",
+            other.name, artifact.name
+        );
+        let place = heading(document, &format!("[artifact.{}]", artifact.name));
+        let warning = Diagnostic::warning(Code::WorkflowDuplicate, message);
+        findings.push(warning.at(place).hint("give each its own path"));
+    }
 }
 
 /// An artifact that no phase produces is never used up, so an old one would count forever.

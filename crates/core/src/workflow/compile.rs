@@ -88,7 +88,8 @@ fn compile_guards(
     is_checked: bool,
     memo: &mut CheckMemo,
 ) -> (Option<Workflow>, Vec<Diagnostic>) {
-    let (raw, problems) = raw::read(document);
+    let (raw, mut problems) = raw::read(document);
+    problems.extend(document.unread_blocks());
     let actions = raw
         .actions
         .iter()

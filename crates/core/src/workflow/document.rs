@@ -1,7 +1,7 @@
 //! A workflow document: CommonMark whose `toml orch` blocks form one TOML text with the same line numbers, and whose
 //! `toml orch-test` blocks form another.
 
-use orch_base::Place;
+use orch_base::{Code, Diagnostic, Place, nearest};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -27,7 +27,25 @@ pub struct Document {
     lines: Vec<usize>,
     /// The text between the diagram markers, if both are present.
     pub(super) diagram: Option<Range<usize>>,
+    /// Where blocks begin whose info string is nearly one that `orch` reads.
+    unread: Vec<UnreadBlock>,
 }
+
+/// A block that `orch` does not read, although it seems to be meant for it.
+#[derive(Debug, Clone)]
+struct UnreadBlock {
+    /// Where it begins.
+    start: usize,
+    /// Its info string.
+    info: String,
+    /// The one that is probably meant.
+    meant: &'static str,
+}
+
+/// The info string of the blocks with the machine.
+const MACHINE: &str = "toml orch";
+/// The info string of the blocks with tests.
+const TESTS: &str = "toml orch-test";
 
 impl Document {
     /// Parses a document. A text without `toml orch` blocks is a document with an empty workflow.
@@ -49,7 +67,25 @@ impl Document {
             tests,
             lines,
             diagram,
+            unread: blocks.unread,
         }
+    }
+
+    /// Warnings about blocks whose info string is nearly one that `orch` reads.
+    #[must_use]
+    pub(super) fn unread_blocks(&self) -> Vec<Diagnostic> {
+        let blocks = self.unread.iter();
+        let found = blocks.map(|block| {
+            let message = format!(
+                "`orch` does not read this block: it is marked `{}`",
+                block.info
+            );
+            let hint = format!("mark it `{}`", block.meant);
+            let length = self.text[block.start..].lines().next().map_or(0, str::len);
+            let warning = Diagnostic::warning(Code::WorkflowUnreadBlock, message);
+            warning.at(self.place(block.start, length)).hint(hint)
+        });
+        found.collect()
     }
 
     /// The place of a key under `[state.defaults]`, or of the table if the key is missing.
@@ -121,6 +157,8 @@ struct BlockRanges {
     machine: Vec<Range<usize>>,
     /// Those with the info string `toml orch-test`.
     tests: Vec<Range<usize>>,
+    /// Those with nearly one of these.
+    unread: Vec<UnreadBlock>,
 }
 
 impl BlockRanges {
@@ -132,15 +170,36 @@ impl BlockRanges {
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                     let words: Vec<&str> = info.split_whitespace().collect();
                     kind = words.join(" ");
+                    found.unread.extend(unread(&kind, range.start));
                 }
                 Event::End(TagEnd::CodeBlock) => kind.clear(),
-                Event::Text(_) if kind == "toml orch" => found.machine.push(range),
-                Event::Text(_) if kind == "toml orch-test" => found.tests.push(range),
+                Event::Text(_) if kind == MACHINE => found.machine.push(range),
+                Event::Text(_) if kind == TESTS => found.tests.push(range),
                 _ => {}
             }
         }
         found
     }
+}
+
+/// A block with an info string that is nearly one of those that `orch` reads.
+fn unread(info: &str, start: usize) -> Option<UnreadBlock> {
+    let read = [MACHINE, TESTS];
+    let meant = if info.contains(' ') {
+        let near = nearest(info, read)?;
+        read.into_iter().find(|read| *read == near)?
+    } else {
+        read.into_iter()
+            .find(|read| read.split_once(' ').is_some_and(|(_, name)| name == info))?
+    };
+    if meant == info {
+        return None;
+    }
+    Some(UnreadBlock {
+        start,
+        info: info.to_owned(),
+        meant,
+    })
 }
 
 fn blank_outside(text: &str, ranges: &[Range<usize>]) -> String {

@@ -26,7 +26,7 @@ pub struct Example {
 #[must_use]
 pub fn examples(trial: &TrialWorkflow<'_>, all: bool) -> Vec<Example> {
     let phases = cases(trial.workflow);
-    let mut writing = Examples {
+    let mut writing = ExampleWriter {
         trial,
         found: Vec::new(),
     };
@@ -49,12 +49,12 @@ pub fn examples(trial: &TrialWorkflow<'_>, all: bool) -> Vec<Example> {
 }
 
 /// The examples of one workflow.
-struct Examples<'t, 'a> {
+struct ExampleWriter<'t, 'a> {
     trial: &'t TrialWorkflow<'a>,
     found: Vec<Example>,
 }
 
-impl Examples<'_, '_> {
+impl ExampleWriter<'_, '_> {
     fn of_phase(&mut self, of: &PhaseCases<'_>, all: bool) {
         let phase = of.phase;
         for overlap in &of.overlaps {

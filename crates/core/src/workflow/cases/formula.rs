@@ -7,6 +7,7 @@
 use super::super::guard::{Logic, SameValues, Test, ValueQuestion};
 use super::super::{Artifact, Phase, Rule, VERIFIED, Workflow, schema_field};
 use super::version::Version;
+use orch_base::PhaseId;
 use orch_base::pointer::child;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -131,8 +132,6 @@ pub(super) struct WorkflowFormulas<'w> {
     pub(super) variables: Vec<Variable>,
     /// What is so if every file can be read, and every verification that is due has run.
     pub(super) sound: Vec<Rc<Formula>>,
-    /// What is so after everything was used up.
-    pub(super) spent: Vec<Rc<Formula>>,
 }
 
 /// The guards of the rules of a phase.
@@ -155,13 +154,37 @@ impl<'w> WorkflowFormulas<'w> {
         let mut reading = FormulaReader::of(&[&version]);
         let phases = reading.phases(&version);
         let sound = reading.sound(&version);
-        let spent = reading.spent();
         Self {
             phases,
             variables: reading.variables,
             sound,
-            spent,
         }
+    }
+
+    /// What is so after a rule has sent back to a phase: nothing has changed, and of what that phase or a later one produces,
+    /// nothing is fresh.
+    pub(super) fn spent(&self, workflow: &Workflow, to: &PhaseId) -> Vec<Rc<Formula>> {
+        let end = workflow.position(to);
+        let is_used_up = |name: &str| {
+            let artifact = workflow.artifact_named(name);
+            artifact.is_none_or(|artifact| {
+                let mut producers = workflow.producers(&artifact.name);
+                producers.any(|phase| workflow.position(&phase.id) >= end)
+            })
+        };
+        let is_no = |subject: &str| {
+            subject.ends_with(".changed") || subject.strip_suffix(".fresh").is_some_and(is_used_up)
+        };
+        let spent = self.variables.iter().enumerate();
+        spent
+            .filter(|(_, variable)| is_no(&variable.subject))
+            .map(|(variable, _)| {
+                Rc::new(Formula::Is {
+                    variable,
+                    values: NO,
+                })
+            })
+            .collect()
     }
 }
 
@@ -423,22 +446,6 @@ impl<'v, 'w> FormulaReader<'v, 'w> {
             reader: self,
         };
         reading.sound()
-    }
-
-    /// What is so once everything was used up: nothing is fresh, and nothing has changed.
-    fn spent(&self) -> Vec<Rc<Formula>> {
-        let spent = self.variables.iter().enumerate();
-        spent
-            .filter(|(_, variable)| {
-                variable.subject.ends_with(".fresh") || variable.subject.ends_with(".changed")
-            })
-            .map(|(variable, _)| {
-                Rc::new(Formula::Is {
-                    variable,
-                    values: NO,
-                })
-            })
-            .collect()
     }
 }
 

@@ -221,8 +221,8 @@ impl<'w> Looking<'_, 'w> {
         self.case(&wanted)
     }
 
-    /// A case in which a rule sends back, and rules lead here again although everything was used up. A rule that writes to
-    /// the state, or waits for a person, ends that.
+    /// A case in which a rule sends back, and rules lead here again although the way back has used up what it does. A rule that
+    /// writes to the state, or waits for a person, ends that.
     fn again(&mut self, workflow: &Workflow, rule: usize) -> Option<RuleCase> {
         let of = self.of;
         let is_bound = |rule: &Rule| rule.by_human || !rule.set.is_empty();
@@ -233,7 +233,7 @@ impl<'w> Looking<'_, 'w> {
         if !is_back || is_bound(of.rules[rule]) {
             return None;
         }
-        let mut wanted = self.formulas.spent.clone();
+        let mut wanted = self.formulas.spent(workflow, to);
         wanted.push(of.holds[rule].clone());
         let mut reached = vec![to];
         let mut open = vec![(to, wanted)];
@@ -538,6 +538,8 @@ terminal = true
         assert_eq!(
             found,
             [
+                // What leads round was made before, so nothing uses it up.
+                "rule `s-r` sends back from `s`, and rules lead here again although nothing was written: a.ready, b.ready",
                 "from phase `r` rules lead only in circles, to no end",
                 "from phase `s` rules lead only in circles, to no end"
             ]

@@ -151,6 +151,20 @@ pub struct TestExpectation {
     pub findings: Vec<Spanned<String>>,
 }
 
+impl TestExpectation {
+    /// Whether anything will do.
+    fn is_nothing(&self) -> bool {
+        let words = [
+            &self.phase,
+            &self.rule,
+            &self.reason,
+            &self.who,
+            &self.outcome,
+        ];
+        words.iter().all(|word| word.is_none()) && self.findings.is_empty()
+    }
+}
+
 /// The tests of a document, and what is wrong with how they are written. None of it keeps the machine from deciding, so all
 /// of it is a warning.
 #[must_use]
@@ -237,16 +251,15 @@ impl BlockReader<'_> {
             lapsed: self.texts_at(&mut table, "lapsed"),
             on: self.given_signal(&mut table),
         };
-        let expect = match self.table(&mut table, "expect", "`expect`") {
-            Some(expected) => self.expectation(expected),
-            None => {
-                let finding =
-                    Diagnostic::error(Code::WorkflowMissingKey, "the test expects nothing");
-                let hint = "for example `expect = { rule = \"ID\", phase = \"NAME\" }`";
-                self.report(span.clone(), finding.hint(hint));
-                TestExpectation::default()
-            }
-        };
+        let expect = self
+            .table(&mut table, "expect", "`expect`")
+            .map(|expected| self.expectation(expected))
+            .unwrap_or_default();
+        if expect.is_nothing() {
+            let finding = Diagnostic::error(Code::WorkflowMissingKey, "the test expects nothing");
+            let hint = "for example `expect = { rule = \"ID\", phase = \"NAME\" }`";
+            self.report(span.clone(), finding.hint(hint));
+        }
         self.finish(table);
         let Some(name) = name else {
             let finding = Diagnostic::error(Code::WorkflowMissingKey, "a test needs a `name`");

@@ -3,7 +3,7 @@
 use super::{DocumentTest, GivenFile, as_warning, document_tests, unreachable_rules};
 use crate::Spanned;
 use crate::workflow::{Document, Owner, Workflow};
-use orch_base::{Code, Diagnostic, nearest};
+use orch_base::{Code, Diagnostic, PhaseId, nearest};
 use std::collections::BTreeSet;
 
 /// What a decision can be, as `expect.outcome` names it.
@@ -53,7 +53,7 @@ struct TestNameCheck<'a> {
     findings: Vec<Diagnostic>,
 }
 
-impl TestNameCheck<'_> {
+impl<'a> TestNameCheck<'a> {
     fn test(&mut self, test: &DocumentTest) {
         let workflow = self.workflow;
         let phases: Vec<&str> = workflow.phases.iter().map(|one| one.id.as_str()).collect();
@@ -89,6 +89,9 @@ impl TestNameCheck<'_> {
         }
         for deadline in &given.lapsed {
             self.deadline(deadline, given.phase.as_ref());
+        }
+        for person in given.approved.iter().chain(&given.rejected) {
+            self.person(person, given.phase.as_ref());
         }
         let run = &given.run;
         let done = run.done.iter().map(|(action, _)| action);
@@ -167,8 +170,7 @@ impl TestNameCheck<'_> {
             self.known(name, Code::WorkflowValue, "deadline", &known);
             return;
         };
-        let named = phase.and_then(|phase| workflow.phase_named(&phase.value));
-        let phase = named.map_or(&workflow.initial, |phase| &phase.id);
+        let phase = self.phase(phase);
         if *phase != deadline.phase {
             let message = format!(
                 "the deadline `{}` is none of the phase `{phase}`",
@@ -178,6 +180,28 @@ impl TestNameCheck<'_> {
             let hint = format!("it passes in the phase `{}`", deadline.phase);
             self.report(name, finding.hint(hint));
         }
+    }
+
+    /// A person approves or rejects only where the phase asks for it.
+    fn person(&mut self, person: &Spanned<String>, phase: Option<&Spanned<String>>) {
+        let phase = self.phase(phase);
+        let asks = self
+            .workflow
+            .phase(phase)
+            .and_then(|phase| phase.approvals.as_ref());
+        if asks.is_none() {
+            let message = format!("phase `{phase}` asks nobody for an approval");
+            let finding = Diagnostic::error(Code::WorkflowValue, message);
+            let hint =
+                format!("set `approvals` of `[phase.{phase}]`, or give the verdict as a file");
+            self.report(person, finding.hint(hint));
+        }
+    }
+
+    /// The phase in which a test begins.
+    fn phase(&self, named: Option<&Spanned<String>>) -> &'a PhaseId {
+        let named = named.and_then(|phase| self.workflow.phase_named(&phase.value));
+        named.map_or(&self.workflow.initial, |phase| &phase.id)
     }
 
     fn known(&mut self, name: &Spanned<String>, code: Code, what: &str, known: &[&str]) {
@@ -266,12 +290,12 @@ mod tests {
         let named = "[[test]]\nname = \"x\"\n";
         for (rest, down, expected) in [
             (
-                "expct = {}\nexpect = {}",
+                "expct = {}\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-unknown-key: a test has no key `expct` (did you mean `expect`?)",
             ),
             (
-                "phase = \"writ\"\nexpect = {}",
+                "phase = \"writ\"\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-unknown-phase: there is no phase `writ` (did you mean `write`?)",
             ),
@@ -281,17 +305,17 @@ mod tests {
                 "workflow-unknown-rule: there is no rule `redy` (did you mean `ready`?)",
             ),
             (
-                "given.nots = true\nexpect = {}",
+                "given.nots = true\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-unknown-artifact: there is no artifact `nots` (did you mean `note`?)",
             ),
             (
-                "given.\"a/b.json\" = true\nexpect = {}",
+                "given.\"a/b.json\" = true\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-unknown-artifact: no artifact has a file `a/b.json` (the paths of artifacts are below the directory of the task)",
             ),
             (
-                "given.note = 1\nexpect = {}",
+                "given.note = 1\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-value: `note` says neither what the file holds nor that there is none (write `true` for what its schema shows as an example, `false` for no file, a text, or a table)",
             ),
@@ -306,17 +330,17 @@ mod tests {
                 "workflow-value: there is no finding `json-sintax` (did you mean `json-syntax`?)",
             ),
             (
-                "lapsed = [\"writ\"]\nexpect = {}",
+                "lapsed = [\"writ\"]\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-value: there is no deadline `writ` (did you mean `write`?)",
             ),
             (
-                "phase = \"end\"\nlapsed = [\"write\"]\nexpect = {}",
+                "phase = \"end\"\nlapsed = [\"write\"]\nexpect = { who = \"agent\" }",
                 3,
                 "workflow-value: the deadline `write` is none of the phase `end` (it passes in the phase `write`)",
             ),
             (
-                "on = \"begin\"\nexpect = {}",
+                "on = \"begin\"\nexpect = { who = \"agent\" }",
                 2,
                 "workflow-value: there is no control request `begin` (the requests are start, pause, resume, stop)",
             ),
@@ -330,7 +354,7 @@ mod tests {
             assert_eq!(findings, [format!("{} {expected}", line + down)], "{rest}");
         }
         let (tests, findings) = read(
-            "[[test]]\nexpect = {}\n[[test]]\nname = \"x\"\nexpect = {}\n[[test]]\nname = \"x\"\nexpect = {}",
+            "[[test]]\nexpect = { who = \"agent\" }\n[[test]]\nname = \"x\"\nexpect = { who = \"agent\" }\n[[test]]\nname = \"x\"\nexpect = { who = \"agent\" }",
         );
         assert_eq!(tests.len(), 2);
         assert_eq!(findings.len(), 2, "{findings:#?}");

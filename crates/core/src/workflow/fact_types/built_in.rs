@@ -7,7 +7,8 @@ use crate::workflow::guard::typing::{
     FieldType, ListType, MapType, MapWords, Presence, RestType, TypeEnv, ValueType,
 };
 use crate::workflow::{
-    AFTER, APPROVALS, Artifact, CHILDREN, LAPSED, RESERVED_KEYS, SchemaText, VERIFIED, Workflow,
+    AFTER, APPROVALS, Artifact, CHILDREN, Format, LAPSED, RESERVED_KEYS, SchemaText, VERIFIED,
+    Workflow,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,6 +114,16 @@ fn artifact_type(artifact: &Artifact, data: ValueType) -> ValueType {
         ("not_counted", some(not_counted)),
         ("problems", some(problem)),
     ];
+    // Of several files there is no one data. The pattern of a report stands for one whose name is not known.
+    let is_report = matches!(
+        artifact.format,
+        Format::Junit | Format::Cobertura | Format::Lcov | Format::Sarif
+    );
+    let data = if artifact.is_glob() && artifact.tree.is_none() && !is_report {
+        data.join(&ValueType::null())
+    } else {
+        data
+    };
     let data = ("data".to_owned(), only_valid(data));
     let fields = fields.map(always).into_iter().chain([data]);
     let mut map = MapType::closed(fields);

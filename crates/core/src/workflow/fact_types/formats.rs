@@ -49,7 +49,7 @@ fn boxes() -> ValueType {
         ("total", count()),
         ("done", count()),
         ("open", count()),
-        ("signs", ValueType::map_of(count())),
+        ("signs", ValueType::map_by_name(count())),
         ("items", ValueType::list(item)),
     ])
 }
@@ -69,8 +69,8 @@ fn section() -> ValueType {
         ("subsections", ValueType::list(text())),
         ("words", count()),
         ("boxes", boxes()),
-        ("fields", ValueType::map_of(text())),
-        ("named_lines", ValueType::map_of(text())),
+        ("fields", ValueType::map_by_name(text())),
+        ("named_lines", ValueType::map_by_name(text())),
     ])
 }
 
@@ -90,16 +90,19 @@ fn markdown() -> ValueType {
         ("line", count()),
     ]);
     ValueType::record([
-        ("front_matter", or_null(ValueType::map_of(ValueType::any()))),
+        (
+            "front_matter",
+            or_null(ValueType::map_by_name(ValueType::any())),
+        ),
         ("title", or_null(text())),
         ("headings", ValueType::list(heading)),
         ("boxes", boxes()),
         ("words", count()),
-        ("fields", ValueType::map_of(text())),
-        ("named_lines", ValueType::map_of(text())),
-        ("section_names", ValueType::map_of(text())),
+        ("fields", ValueType::map_by_name(text())),
+        ("named_lines", ValueType::map_by_name(text())),
+        ("section_names", ValueType::map_by_name(text())),
         ("placeholders", ValueType::list(placeholder)),
-        ("sections", ValueType::map_of(section())),
+        ("sections", ValueType::map_by_name(section())),
     ])
 }
 
@@ -139,6 +142,7 @@ fn junit() -> ValueType {
 fn covered() -> ValueType {
     let percent = ValueType::number(NumberType {
         least: Some(0.0),
+        most: Some(100.0),
         ..NumberType::of(Types::DOUBLE)
     });
     ValueType::record([
@@ -154,7 +158,7 @@ fn coverage() -> ValueType {
         ("lines", covered()),
         ("branches", covered()),
         ("functions", covered()),
-        ("files", ValueType::map_of(file)),
+        ("files", ValueType::map_by_name(file)),
     ])
 }
 
@@ -177,7 +181,7 @@ fn sarif() -> ValueType {
         ("notes", count()),
         ("new", count()),
         ("suppressed", count()),
-        ("rules", ValueType::map_of(count())),
+        ("rules", ValueType::map_by_name(count())),
         ("tools", ValueType::list(tool)),
         ("listed", ValueType::list(listed)),
     ])

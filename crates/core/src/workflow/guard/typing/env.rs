@@ -147,7 +147,10 @@ impl TypeEnv {
         };
         let value = &field.value;
         match need.what {
-            NeededType::Present => !matches!(field.presence, Presence::Maybe | Presence::Valid),
+            NeededType::Present => !matches!(
+                field.presence,
+                Presence::Maybe | Presence::Named | Presence::Valid
+            ),
             NeededType::Kinds(kinds) => value.unknown || value.kinds().is_within(kinds),
             NeededType::Items(many) => value
                 .list

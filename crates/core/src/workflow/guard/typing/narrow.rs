@@ -200,7 +200,15 @@ impl<'e> GuardTyper<'e> {
         } else {
             kinds
         };
-        env.changed(&path, |field| FieldType {
+        let known = match path.split_last() {
+            // Of one file there is one data.
+            Some((member, map)) if member == "count" && whole(other) == Some(1) => {
+                let data = [map, &["data".to_owned()]].concat();
+                env.narrowed(&data, Types::ANY.without(Types::NULL))
+            }
+            _ => env.clone(),
+        };
+        known.changed(&path, |field| FieldType {
             presence: field.presence,
             value: if field.value.unknown {
                 Arc::clone(&field.value)

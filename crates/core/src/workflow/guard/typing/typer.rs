@@ -155,6 +155,7 @@ impl<'e> GuardTyper<'e> {
             Presence::Always | Presence::Depends => return,
             Presence::Valid => words::unasked(written, self.spots.written(member.of)),
             Presence::Maybe => words::may_be_missing(written, member.name),
+            Presence::Named => words::not_in_every_file(written, member.name),
         };
         let need = self.need(member.part, env, NeededType::Present);
         let start = self.spots.start(member.part);
@@ -360,7 +361,7 @@ impl<'e> GuardTyper<'e> {
             let mut values = match &map.rest {
                 RestType::Closed => ValueType::default(),
                 RestType::Silent => ValueType::any(),
-                RestType::Open(value) => value.clone(),
+                RestType::Open(value) | RestType::Named(value) => value.clone(),
             };
             let only = of_index.text.as_ref().and_then(|text| text.only.clone());
             if let Some(only) = &only {

@@ -96,6 +96,8 @@ pub enum Presence {
     Depends,
     /// Not in every map of the type.
     Maybe,
+    /// Each file has members of its own.
+    Named,
     /// Only while its artifact is valid.
     Valid,
 }
@@ -109,6 +111,8 @@ pub enum RestType {
     Silent,
     /// There may be some, with values of this type.
     Open(ValueType),
+    /// Each file chooses which there are, such as the headings of a text; with values of this type.
+    Named(ValueType),
 }
 
 /// What a map says of a member.
@@ -287,6 +291,9 @@ impl MapType {
                 ValueType::any()
             }
             RestType::Open(value) => value.clone(),
+            RestType::Named(value) => {
+                return FoundField::Field(FieldType::new(Presence::Named, value.clone()));
+            }
         };
         FoundField::Field(FieldType::new(Presence::Depends, value))
     }
@@ -313,10 +320,13 @@ impl MapType {
         }
         let rest = match (&one.rest, &two.rest) {
             (RestType::Closed, RestType::Closed) | (RestType::Silent, RestType::Silent) => None,
-            (RestType::Open(one), RestType::Open(two)) => Some(RestType::Open(one.join(two))),
-            (RestType::Open(_), _) | (_, RestType::Open(_)) => {
-                Some(RestType::Open(ValueType::any()))
-            }
+            (RestType::Named(one), RestType::Named(two)) => Some(RestType::Named(one.join(two))),
+            (
+                RestType::Open(one) | RestType::Named(one),
+                RestType::Open(two) | RestType::Named(two),
+            ) => Some(RestType::Open(one.join(two))),
+            (RestType::Open(_) | RestType::Named(_), _)
+            | (_, RestType::Open(_) | RestType::Named(_)) => Some(RestType::Open(ValueType::any())),
             _ => Some(RestType::Silent),
         };
         if let Some(rest) = rest {
@@ -357,6 +367,8 @@ impl MapType {
             (RestType::Closed, _) | (_, RestType::Silent) => None,
             (_, RestType::Closed) => Some(RestType::Closed),
             (RestType::Silent, rest) => Some(rest.clone()),
+            (RestType::Named(one), RestType::Open(two) | RestType::Named(two))
+            | (RestType::Open(one), RestType::Named(two)) => Some(RestType::Named(one.meet(two))),
             (RestType::Open(one), RestType::Open(two)) => Some(RestType::Open(one.meet(two))),
         };
         if let Some(rest) = rest {
@@ -573,6 +585,15 @@ impl ValueType {
             rest: RestType::Open(value),
             when: BTreeMap::new(),
             words: None,
+        })
+    }
+
+    /// A map from texts that each file chooses to such values.
+    #[must_use]
+    pub fn map_by_name(value: Self) -> Self {
+        Self::map(MapType {
+            rest: RestType::Named(value),
+            ..MapType::closed([])
         })
     }
 

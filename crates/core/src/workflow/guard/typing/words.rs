@@ -123,6 +123,15 @@ pub fn unasked_by(name: &str, read: &str, of: &str) -> FaultWords {
 
 pub fn may_be_missing(written: &str, name: &str) -> FaultWords {
     let message = format!("`{written}` may be missing: the schema does not require `{name}`");
+    missing(message, written, name)
+}
+
+pub fn not_in_every_file(written: &str, name: &str) -> FaultWords {
+    let message = format!("`{written}` may be missing: not every file has `{name}`");
+    missing(message, written, name)
+}
+
+fn missing(message: String, written: &str, name: &str) -> FaultWords {
     let is_path = written.ends_with(name);
     let hint = if is_path {
         format!("test it first: `has({written}) && …`")
