@@ -16,6 +16,7 @@
 mod against;
 mod audit;
 mod costs;
+mod fence;
 mod grown;
 mod instructions;
 mod leases;
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    let parts: [(&str, Part); 21] = [
+    let parts: [(&str, Part); 22] = [
         ("start", start::start),
         ("instructions", instructions::instructions),
         ("suggest", suggest),
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         ("audit", audit::audit),
         ("overview", overview::overview),
         ("run", run::run),
+        ("fence", fence::fence),
         ("mcp", mcp::mcp),
         ("lsp", lsp::lsp),
         ("serve", serve::serve),

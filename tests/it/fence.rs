@@ -17,6 +17,8 @@ try commit 'git add src && git commit -q -m "code" -m "Orch-Task: t"'
 try output 'echo x > tasks/t/code/note'
 try result 'echo "{}" > "$ORCH_RESULT"'
 try memory 'echo x > /dev/shm/x && echo x > /dev/null'
+try certificates 'cat "$GIT_SSL_CAINFO"'
+try borrowed 'git cat-file -e "$(git hash-object "$GIT_SSL_CAINFO")"'
 try settings 'echo x >> orch.toml'
 try replace 'echo x > new && mv new orch.toml'
 try system 'echo x > system/x'
@@ -36,6 +38,17 @@ try rebase 'git rebase -q --no-ff HEAD~1'
 try mounts 'umount "$PWD/orch.toml" || mount -o remount,rw,bind "$PWD/orch.toml"'
 try record 'orch next t'
 grep 'inside the fence' "$TMPDIR/out" && echo 'said: done'
+"#;
+
+const FORGER: &str = r#"
+blob=$(echo '{"ok": true, "issues": []}' | git hash-object -w --stdin)
+for path in tasks/t/review/verdict.json tasks/u/other.json; do
+    git update-index --add --cacheinfo "100644,$blob,$path"
+done
+git add tasks/t/noted.md && git commit -q -m 'forged' && git rm -q --cached tasks/t/noted.md
+try noted 'git ls-tree -r --name-only HEAD | grep noted.md'
+git update-ref refs/heads/other HEAD
+echo 'notify = ["x"]' > "$HOME/.codex/config.toml"
 "#;
 
 const REVIEWER: &str = r#"
@@ -122,8 +135,39 @@ fn each_phase_writes_what_is_its_and_nothing_else() {
         .reports(".git/config was replaced from outside");
     fs::remove_file(&ready).expect("removed");
 
-    let coded = run(&world, CODER, "1");
-    let expected_of_coder = "told code commit output result memory !settings !replace !system !state !task !other \
+    // What is committed without its file does not count, and what somebody else has left may be committed.
+    let before = world.git(&["rev-parse", "HEAD"]);
+    world.write("tasks/t/noted.md", "x\n");
+    fs::create_dir_all(world.base().join("home/.codex")).expect("made");
+    let forged = run(&world, FORGER, "2");
+    let forged = forged
+        .ends(1)
+        .reports("not its to make, and the files are different: tasks/t/review/verdict.json\n")
+        .reports("what it may not write, and the files are different: tasks/u/other.json\n")
+        .reports("by somebody else: refs/heads/other")
+        .reports("programs use them from now on: ~/.codex/config.toml");
+    assert_eq!(outcome(&forged), expected("noted"));
+    assert_eq!(world.phase("t"), "codegen", "{forged:?}");
+    world.git(&["reset", "-q", "--hard", before.trim()]);
+
+    // What git borrows, and certificates, are seen although other temporary files are not.
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let ca = elsewhere.path().join("ca.pem");
+    fs::write(&ca, "a certificate\n").expect("written");
+    let borrowed = elsewhere.path().display().to_string();
+    world.git(&["init", "-q", "--bare", &borrowed]);
+    world.git(&["-C", &borrowed, "hash-object", "-w", "ca.pem"]);
+    let alternates = format!("{borrowed}/objects\n");
+    world.write(".git/objects/info/alternates", &alternates);
+
+    let path = script_of(&world, CODER);
+    let mut command = fenced(
+        &world,
+        &["run", "t", "--auto", "--max-turns", "1", "--", &path],
+    );
+    let coded = command.env("GIT_SSL_CAINFO", &ca).output();
+    let coded = world.end(coded.expect("orch runs"));
+    let expected_of_coder = "told code commit output result memory certificates borrowed !settings !replace !system !state !task !other \
          !verdict !config !hook !git !tasks !beside pack !switch !back !rebase !mounts !record said";
     assert_eq!(outcome(&coded), expected(expected_of_coder), "{coded:?}");
     assert_eq!(world.phase("t"), "review", "{coded:?}");

@@ -116,6 +116,7 @@ impl Follow<'_> {
         }
         let kept = kept.to_string();
         let name = format!("{ASIDE}/{branch}/{kept:.9}");
+        self.refs.note_move(&name);
         self.answer(tree, &["update-ref", &name, &kept])?;
         Ok(Some(name))
     }
@@ -142,6 +143,7 @@ impl Follow<'_> {
     pub fn drop_branch(&self, branch: &str, tip: Digest) -> Result<(), Error> {
         let name = format!("refs/heads/{branch}");
         let tip = tip.to_string();
+        self.refs.note_move(&name);
         self.git.git_here(&["update-ref", "-d", &name, &tip])?;
         Ok(())
     }

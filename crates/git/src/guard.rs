@@ -23,6 +23,10 @@ const SHARED: [&str; 5] = [
 ];
 /// The same, of one work tree.
 const OWN: [&str; 2] = ["config.worktree", "info/sparse-checkout"];
+/// The same, of the repository of a submodule.
+const MODULE: [&str; 2] = ["config", "hooks"];
+/// The directories in a repository that hold what is committed, and when.
+const OF_HISTORY: [&str; 3] = ["objects", "refs", "logs"];
 /// How the names of hooks end that git does not run.
 const SAMPLE: &str = "sample";
 
@@ -58,11 +62,31 @@ impl GitSettings<'_> {
             .collect()
     }
 
+    /// The settings and the directories of hooks of the submodules whose repositories lie in that of git.
+    #[must_use]
+    pub fn module_settings(&self) -> Vec<PathBuf> {
+        let modules = self.objects.repo.commondir().join("modules");
+        // Their objects are many, and none of the names lies below them.
+        let is_looked_at = |entry: &DirEntry| {
+            let name = entry.file_name();
+            entry.file_type().is_dir() && !OF_HISTORY.iter().any(|skipped| name == *skipped)
+        };
+        let walk = WalkDir::new(modules).into_iter();
+        let directories = walk.filter_entry(is_looked_at).flatten();
+        let is_repository = |entry: &DirEntry| entry.path().join("HEAD").is_file();
+        let mut found = Vec::new();
+        for repository in directories.filter(is_repository) {
+            found.extend(MODULE.iter().map(|name| repository.path().join(name)));
+        }
+        found
+    }
+
     fn git_settings(&self) -> BTreeMap<PathBuf, Option<Digest>> {
         let shared = SHARED
             .iter()
             .map(|name| self.objects.repo.commondir().join(name));
-        let places = shared.chain(OWN.iter().map(|name| self.objects.repo.path().join(name)));
+        let own = OWN.iter().map(|name| self.objects.repo.path().join(name));
+        let places = shared.chain(own).chain(self.module_settings());
         let files = places.flat_map(files_below);
         let files = files.filter(|path| path.extension().is_none_or(|end| end != SAMPLE));
         let digest = |path: &Path| {

@@ -347,7 +347,7 @@ impl Objects {
 
     /// The directories of objects: that of the repository and its alternates. Returns an error if a list of
     /// alternates cannot be read.
-    pub(super) fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn object_directories(&self) -> Result<Vec<PathBuf>, Error> {
         let mut found = vec![self.directory()];
         let mut level = 0..1;
         for _ in 0..MOST_LEVELS {

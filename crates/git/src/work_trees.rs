@@ -382,6 +382,7 @@ impl WorkTrees<'_> {
             .iter()
             .find(|tree| tree.branch.as_deref() == Some(branch))
         else {
+            self.refs.note_move(&name);
             let words = [
                 "update-ref",
                 "-m",

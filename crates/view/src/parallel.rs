@@ -53,6 +53,8 @@ pub struct ParallelLine {
     pub turns: Option<u32>,
     /// The number of turns that the run may use; null if there is none.
     pub max_turns: Option<u32>,
+    /// Why its last executor worked without a fence; null if it worked inside one, nobody wants one, or none was started.
+    pub unfenced: Option<String>,
     /// The branch with its work.
     pub branch: String,
     /// The root of its work tree, relative to the root of the repository.
@@ -125,6 +127,9 @@ impl ParallelLine {
         parts.extend(self.work.clone());
         if let (true, Some(turns), Some(most)) = (self.is_active(), self.turns, self.max_turns) {
             parts.push(format!("turn {turns} of {most}"));
+        }
+        if self.is_active() && self.unfenced.is_some() {
+            parts.push("no fence".to_owned());
         }
         parts.extend(self.note.as_deref().map(one_line));
         parts.join(", ")
@@ -260,6 +265,9 @@ impl ParallelReport {
             out.push_str(line);
             let note = task.note.iter();
             note.for_each(|note| paragraph(&mut out, note, 4, 0, width));
+            if let Some(why) = &task.unfenced {
+                paragraph(&mut out, &format!("no fence: {why}"), 4, 0, width);
+            }
             if !matches!(task.state, "done" | "merged" | "pushed") {
                 out.push_str(&format!("    log {}\n", one_line(&task.log)));
             }
@@ -318,6 +326,7 @@ mod tests {
             work: (state == "running").then(|| "planner".to_owned()),
             turns: Some(2),
             max_turns: Some(50),
+            unfenced: None,
             branch: format!("task/{name}"),
             work_tree: format!("../repo.orch/{name}"),
             log: format!(".git/orch/logs/{name}.log"),
@@ -356,19 +365,18 @@ mod tests {
 
     #[test]
     fn the_end_says_where_to_look() {
+        let mut failed = task("b", "failed", Some("`sh` ended with 1"));
+        failed.unfenced = Some("the system permits none".to_owned());
         let report = ParallelReport {
             repository: samples::repository(),
             interrupted: false,
-            tasks: vec![
-                task("a", "merged", Some("main is 123456789")),
-                task("b", "failed", Some("`sh` ended with 1")),
-            ],
+            tasks: vec![task("a", "merged", Some("main is 123456789")), failed],
         };
         let text = report.text(Paint::PLAIN, 0);
         assert_eq!(
             text,
             "a  merged  plan  2 turns  branch task/a\n    main is 123456789\n\
-             b  failed  plan  2 turns  branch task/b\n    `sh` ended with 1\n    log .git/orch/logs/b.log\n"
+             b  failed  plan  2 turns  branch task/b\n    `sh` ended with 1\n    no fence: the system permits none\n    log .git/orch/logs/b.log\n"
         );
     }
 }

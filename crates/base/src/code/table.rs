@@ -269,10 +269,12 @@ codes! {
          the executor came to another branch, or took commits away.",
         "Look at what the turn left with `git status` and `git log`, then run `orch run TASK`.";
     FenceLeft = "fence-left", No,
-        "An executor made files beside the outputs of its phase; the run ends if another phase has to make one of them.",
-        "They lie in the directory of an output, at a later path of it or at one of another phase, and did not exist, so \
-         the fence could not cover them.",
-        "Look at them, and remove them if nobody else has written them.";
+        "An executor made files beside the outputs of its phase, or commits hold what it could not write; the run ends if that is \
+         not its to make.",
+        "The files lie in the directory of an output, at a later path of it or at one of another phase, and did not exist, so \
+         the fence could not cover them. A commit can be made without the files, with commands such as `git update-index \
+         --cacheinfo`.",
+        "Look at them, and remove the files, or take the commits back, if nobody else has made them.";
     FenceRefused = "fence-refused", No,
         "An executor could not write what it wanted to write, and the run came no further.",
         "Inside the fence everything is read-only but what the phase writes. The message names what was refused, as \
@@ -782,6 +784,11 @@ codes! {
         "`transcript.jsonl` was deleted or emptied although `state.json` or HEAD says that there was one, or a \
          commit removed it and kept the other files of the task.",
         "Restore it: `git restore -- PATH`, or `orch recover TASK`.";
+    RefsMoved = "refs-moved", Finding,
+        "References other than the branch of a run moved while its executor worked inside a fence.",
+        "The executor moved them, for example with `git update-ref` or `git tag`, or somebody else did: a fence cannot close \
+         references, and git does not say who moved one.",
+        "If nobody you know has moved them, move them back: `git reflog REFERENCE` says where they were.";
     RefsUnreadable = "refs-unreadable", Usage,
         "orch cannot read the list of refs.",
         "`orch check --stdin-refs` could not read its standard input as text.",

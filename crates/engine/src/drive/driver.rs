@@ -178,7 +178,7 @@ pub(super) fn take_up(
             let mode = mode(None);
             let max_turns = budget.turns;
             let command = options.command.clone();
-            let met = None;
+            let (met, unfenced) = (None, None);
             return RunState {
                 id,
                 pid,
@@ -189,6 +189,7 @@ pub(super) fn take_up(
                 max_turns,
                 command,
                 met,
+                unfenced,
                 standing,
             };
         };
@@ -640,6 +641,7 @@ impl Drive<'_> {
             max_turns: self.machine.budget.turns,
             command: self.command.clone(),
             met: self.machine.limit.clone(),
+            unfenced: self.fenced.unfenced(),
             standing,
         }
     }

@@ -5,6 +5,7 @@
 //! itself, may read it.
 
 use super::driver::Drive;
+use super::home_settings::HomeSettings;
 use super::program_settings::{FoundSettings, program_settings};
 use super::{Happened, Reporter};
 use orch_base::{Code, Diagnostic, Hint, RepoPath};
@@ -22,6 +23,8 @@ pub(super) struct TurnGuard {
     logs: BTreeMap<String, u64>,
     /// The settings of agent programs; `None` if they cannot be read.
     settings: Option<FoundSettings>,
+    /// The same in the home directory.
+    home: HomeSettings,
 }
 
 impl Drive<'_> {
@@ -37,6 +40,7 @@ impl Drive<'_> {
             record: self.record_bytes(),
             logs: self.files.log_sizes(),
             settings: self.program_settings(),
+            home: HomeSettings::of(self.writer),
         }
     }
 
@@ -63,6 +67,8 @@ impl Drive<'_> {
         self.report_changed_settings(work, report);
         self.report_changed_git(before, work, report);
         self.report_changed_programs(before, work, report);
+        let home = HomeSettings::of(self.writer);
+        report_new_home(&home.since(&before.home), work, report);
         let work = work.name();
         let mut note = |message: String| {
             tracing::warn!(
@@ -194,6 +200,24 @@ impl Drive<'_> {
             report(&Happened::Note(&finding));
         }
     }
+}
+
+/// Reports settings in the home directory that came while an executor worked: what does not exist cannot be covered.
+fn report_new_home(came: &[String], work: &Work, report: &mut Reporter<'_>) {
+    if came.is_empty() {
+        return;
+    }
+    let hint = "look at them before a program starts what they name, and remove what is not yours";
+    report_changed(
+        [
+            "settings in the home directory",
+            "programs use them from now on",
+        ],
+        came,
+        work,
+        Hint::from(hint),
+        report,
+    );
 }
 
 /// Warns of settings that changed: what they are, and what that means.

@@ -4,7 +4,8 @@ use super::agent_end::{TurnEnd, unmarked_by};
 use super::driver::{Drive, case, not_started};
 use super::leftovers::GRACE;
 use super::trust::refuse_untrusted;
-use super::turn_fence::{BranchBefore, Fencing, fence_words, lost_cover, turn_fence};
+use super::turn_commits::GitBefore;
+use super::turn_fence::{Fencing, fence_words, lost_cover, turn_fence};
 use super::{Happened, Reporter, executor_environment, executor_for};
 use crate::run::{
     ControlRequest, Ended, Executor, LimitedProgram, Live, Performed, Process, end_leftovers,
@@ -45,7 +46,14 @@ impl Drive<'_> {
         let saving = self.begin_save();
         let executor = self.executor(&sight, &work, &name, report);
         let guard = self.guard_turn();
-        let branch = BranchBefore::of(self.writer);
+        let fence = executor
+            .as_ref()
+            .ok()
+            .and_then(|executor| executor.program.fence.as_ref())
+            .and(self.fenced.last.clone());
+        let git = fence
+            .as_ref()
+            .and_then(|fence| GitBefore::of(self.writer, fence.commits));
         // It starts only when its turn is on the disk: a power cut must not give the run a new budget.
         let executor = match saving.wait().and(executor) {
             Ok(executor) => executor,
@@ -94,11 +102,11 @@ impl Drive<'_> {
                 self.see_writer(&sight, outputs, &work);
                 let mut returned =
                     self.returned((&name, &executor, &last_lines), performed, trace, report);
-                if executor.program.fence.is_some() {
-                    let moved = || branch?.moved(self.writer);
+                if let Some(fence) = &fence {
+                    let git = git.and_then(|git| git.look_after((&sight, fence), &work, report));
                     let root = self.writer.workspace.reader.root();
                     let left = self.fenced.say_left((&sight, root), &work, report);
-                    if let Some(error) = broken.or_else(moved).or(left) {
+                    if let Some(error) = broken.or(git).or(left) {
                         returned.how = ExecutorExit::Hopeless(error.to_string());
                         self.fault.get_or_insert(error);
                     }

@@ -1,7 +1,7 @@
 //! Lists runs.
 
-use super::RunEnd;
 use super::driver::own;
+use super::{FenceNews, RunEnd};
 use crate::apply::Writer;
 use crate::run::RunState;
 use crate::survey::{Error, TaskRef, Workspace, unread};
@@ -126,7 +126,7 @@ pub fn last_end(writer: &Writer<'_>, task: &TaskRef, run: &str) -> Result<Option
         keeps_lease: false,
         due: None,
         foreseen: Vec::new(),
-        fence: None,
+        fence: last.unfenced.map(FenceNews::None),
     }))
 }
 

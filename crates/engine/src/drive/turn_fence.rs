@@ -5,10 +5,10 @@ use crate::apply::Writer;
 use crate::run::{
     Access, Fence, FencePlaces, HookSource, NoFence, OwnPlaces, RunFiles, TurnPlaces, Unfenceable,
     fence_trial, fenced_hooks, foreign_places, is_output, program_places, refused_write,
-    turn_places,
+    remove_dead_fences, turn_places,
 };
 use crate::survey::{Error, Sight};
-use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
+use orch_base::{Code, Diagnostic, Hint, RepoPath};
 use orch_core::config::{ExecutorConfig, FILE, FenceWish};
 use orch_core::decide::{Ending, Returned, Work};
 use orch_core::workflow::Phase;
@@ -26,7 +26,7 @@ const WISH: &str = "ORCH_FENCE";
 pub const FENCED_VARIABLE: &str = "ORCH_FENCED";
 
 /// Variables that name files and directories which programs need, also if they lie among temporary files.
-const NEEDED: [&str; 24] = [
+const NEEDED: [&str; 39] = [
     "HOME",
     "PATH",
     "SSH_AUTH_SOCK",
@@ -49,8 +49,23 @@ const NEEDED: [&str; 24] = [
     "NPM_CONFIG_USERCONFIG",
     "PYTHONPATH",
     "VIRTUAL_ENV",
-    "NODE_EXTRA_CA_CERTS",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
     "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NIX_SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "AWS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "npm_config_cafile",
+    "DENO_CERT",
+    "CODEX_CA_CERTIFICATE",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
 ];
 
 /// What is closed in a git directory that is open for commits, as far as it is there.
@@ -79,9 +94,24 @@ pub(super) struct TurnFence {
     outputs: BTreeSet<RepoPath>,
     /// What lay in them before the turn and was none.
     foreign: BTreeSet<RepoPath>,
+    /// The root of the repository, without links.
+    root: PathBuf,
+    /// The rules, and the settings by which programs start.
+    rules: BTreeSet<RepoPath>,
 }
 
 impl TurnFence {
+    /// Whether a path of the repository may be written.
+    pub(super) fn permits(&self, path: &RepoPath) -> bool {
+        self.fence.plan().permits(&path.under(&self.root))
+    }
+
+    /// Whether a path holds rules or settings, for which nobody works on a task.
+    pub(super) fn is_rule(&self, path: &RepoPath) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule == path || path.below(rule).is_some())
+    }
+
     /// What the program has left in the directories of its outputs that is none: what did not exist could not be covered.
     pub(super) fn left(&self, sight: &Sight, root: &Path) -> Vec<RepoPath> {
         let workflow = sight.workflow();
@@ -130,10 +160,14 @@ pub(super) fn fence_wish(writer: &Writer<'_>, config: &ExecutorConfig) -> Result
     })
 }
 
-/// Begins the trial of a fence beside what a run has to do first, unless nobody wants one.
+/// Begins the trial of a fence beside what a run has to do first, unless nobody wants one; and removes what killed runs have
+/// left of theirs.
 pub(super) fn begin_trial(writer: &Writer<'_>, config: &ExecutorConfig) {
     if !matches!(fence_wish(writer, config), Ok(FenceWish::Off)) {
-        std::thread::spawn(fence_trial);
+        std::thread::spawn(|| {
+            let _ = fence_trial();
+            remove_dead_fences();
+        });
     }
 }
 
@@ -185,6 +219,8 @@ pub(super) fn turn_fence(
         fence,
         writes,
         commits: ground.places.is_code(),
+        rules: ground.rules(),
+        root: ground.root,
         outputs: ground.places.outputs,
         foreign: ground.foreign,
     })))
@@ -388,15 +424,21 @@ impl TurnGround<'_> {
 
     /// Covers what `orch` and agent programs start programs by.
     fn cover_settings(&self, places: &mut FencePlaces) {
-        let config = &self.writer.workspace.settings().config;
-        self.cover(&config.system, places);
+        for path in self.rules() {
+            self.cover(&path, places);
+        }
+    }
+
+    /// What `orch` and agent programs start programs by, and the rules.
+    fn rules(&self) -> BTreeSet<RepoPath> {
         let known = super::program_settings::settings_places(&self.root);
         let own = [FILE.to_owned()].into_iter();
-        for path in own.chain(known) {
-            if let Ok(path) = RepoPath::new(path) {
-                self.cover(&path, places);
-            }
-        }
+        let mut rules: BTreeSet<RepoPath> = own
+            .chain(known)
+            .filter_map(|path| RepoPath::new(path).ok())
+            .collect();
+        rules.insert(self.writer.workspace.settings().config.system.clone());
+        rules
     }
 
     /// Covers a path of the repository, if it is there: that which it leads to, if it is a link.
@@ -477,6 +519,9 @@ impl TurnGround<'_> {
         let words = config.command.iter().filter(|word| word.contains('/'));
         named.extend(words.map(|word| self.root.join(word)));
         named.push(PathBuf::from("/tmp/.X11-unix"));
+        if let Some(store) = self.writer.workspace.reader.store() {
+            named.extend(store.objects().object_directories().unwrap_or_default());
+        }
         for path in named.into_iter().filter(|path| path.is_absolute()) {
             let Ok(found) = path.canonicalize() else {
                 continue;
@@ -522,12 +567,8 @@ impl TurnGround<'_> {
         let link = self.root.join(".git");
         let link = Some(link).filter(|link| link.is_file());
         places.covers.extend(link);
-        for module in WalkDir::new(common.join("modules")).into_iter().flatten() {
-            let name = module.file_name();
-            if name == "config" || name == "hooks" {
-                places.covers.insert(module.into_path());
-            }
-        }
+        let modules = store.settings().module_settings().into_iter();
+        places.covers.extend(modules.filter(|path| path.exists()));
         let hooks = store.settings().hooks_directory();
         if hooks == common.join("hooks") {
             let _ = Directory::make(&common, &hooks);
@@ -629,6 +670,14 @@ impl FencedTurns {
         news.filter(|news| self.told.insert(news.clone()))
     }
 
+    /// Why the last turn had no fence; `None` if it had one, or nobody wants one.
+    pub(super) fn unfenced(&self) -> Option<String> {
+        match &self.said {
+            Some(FenceNews::None(why)) => Some(why.clone()),
+            Some(FenceNews::Up(_)) | None => None,
+        }
+    }
+
     /// Takes a line that a program inside has printed.
     pub(super) fn hear(&mut self, line: &str) {
         let Some(what) = refused_write(line) else {
@@ -708,48 +757,6 @@ impl FencedTurns {
             "name it in `produces` or `touches` of the workflow, or in `writes` under [fence] of orch.toml",
         );
         Some(Error::new(Code::FenceRefused, message).with_hint(hint))
-    }
-}
-
-/// Where the branch was before a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BranchBefore {
-    branch: Option<String>,
-    head: Option<Digest>,
-}
-
-impl BranchBefore {
-    /// Where it is now; `None` if that cannot be read.
-    pub(super) fn of(writer: &Writer<'_>) -> Option<Self> {
-        let reader = &writer.workspace.reader;
-        Some(Self {
-            branch: reader.branch().ok()?,
-            head: reader.head().ok()?,
-        })
-    }
-
-    /// The error if the branch was switched since, or commits were taken away.
-    pub(super) fn moved(&self, writer: &Writer<'_>) -> Option<Error> {
-        let now = Self::of(writer)?;
-        let name =
-            |branch: &Option<String>| branch.clone().unwrap_or_else(|| "no branch".to_owned());
-        let message = if now.branch != self.branch {
-            let before = name(&self.branch);
-            let after = name(&now.branch);
-            format!("the branch was switched while the executor worked: from {before} to {after}")
-        } else {
-            let before = self.head?;
-            let store = writer.workspace.reader.store()?;
-            let is_kept = now.head.is_some_and(|head| {
-                head == before || store.history().is_ancestor(before, head).unwrap_or(true)
-            });
-            if is_kept {
-                return None;
-            }
-            format!("commits were taken away while the executor worked: HEAD was {before}")
-        };
-        let hint = Hint::from("look at what the turn left: ").command(&["git", "reflog"]);
-        Some(Error::new(Code::FenceBroken, message).with_hint(hint))
     }
 }
 

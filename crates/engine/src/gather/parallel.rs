@@ -15,6 +15,7 @@ pub fn parallel_line(reader: &Reader, task: &ParallelTask) -> ParallelLine {
         work: task.work.clone(),
         turns: task.turns.map(|turns| turns.0),
         max_turns: task.turns.map(|turns| turns.1),
+        unfenced: task.unfenced.clone(),
         branch: task.branch.clone(),
         work_tree: reader.relative(&task.tree),
         log: reader.relative(&task.log),

@@ -43,6 +43,8 @@ pub(super) struct RunDocument {
     said: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     limit: Option<LimitDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unfenced: Option<String>,
     // `null` means that there is none; a missing key is an error.
     #[serde(deserialize_with = "Option::deserialize")]
     work: Option<WorkDocument>,
@@ -121,6 +123,7 @@ impl RunDocument {
             updated: run.updated,
             max_turns: run.max_turns,
             command: run.command.clone(),
+            unfenced: run.unfenced.clone(),
             turns: usage.turns,
             cost: usage.cost,
             milliseconds: usage.time.milliseconds(),
@@ -225,6 +228,7 @@ impl RunDocument {
             max_turns: self.max_turns,
             command: self.command,
             met: limit.transpose()?,
+            unfenced: self.unfenced,
             standing,
         })
     }

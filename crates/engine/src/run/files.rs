@@ -697,6 +697,7 @@ mod tests {
             max_turns: 1,
             command,
             met: None,
+            unfenced: None,
             standing,
         }
     }

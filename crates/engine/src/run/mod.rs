@@ -33,7 +33,8 @@ pub use executor::{Executor, Performed};
 pub use fence::{
     Access, FENCED, Fence, FencePlaces, FencePlan, FenceReport, FenceStep, HookSource, NoFence,
     OwnPlaces, ProgramPlaces, RefusedWrite, TurnPlaces, Unfenceable, fence_trial, fenced_hooks,
-    foreign_places, is_output, program_places, put_up_fence, refused_write, turn_places,
+    foreign_places, is_output, program_places, put_up_fence, refused_write, remove_dead_fences,
+    turn_places,
 };
 pub use files::{Control, ControlOutcome, Lock, RunControl, RunFiles};
 pub use group::{RESULT, RunningExecutor, adopt_orphans, end_leftovers, kill_all};

@@ -27,6 +27,8 @@ pub struct RunState {
     pub command: Vec<String>,
     /// The limit that the executor of the last try met; the next one waits until it passes.
     pub met: Option<LimitWait>,
+    /// Why its last executor worked without a fence; `None` if it has one, or nobody wants one.
+    pub unfenced: Option<String>,
     /// Whether it is idle, working or over.
     pub standing: RunStanding,
 }

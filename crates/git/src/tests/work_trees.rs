@@ -125,3 +125,52 @@ fn a_branch_that_is_checked_out_moves_only_if_nothing_is_lost() {
     trees.remove(&place, false).expect("removed");
     assert_eq!(trees.list().expect("listed").len(), 1);
 }
+
+#[test]
+fn references_that_moved_are_told_unless_somebody_works_on_them_in_another_work_tree_or_orch_moved_them()
+ {
+    let repo = Repo::new();
+    let first = commit(&repo, "a", "one");
+    for branch in ["worked", "moved", "behind", "joined"] {
+        repo.git(&["branch", "-q", branch]);
+    }
+    repo.git(&["tag", "mark"]);
+    for branch in ["worked", "behind", "gone"] {
+        let place = repo.path(&format!("trees/{branch}"));
+        let place = place.display().to_string();
+        repo.git(&["worktree", "add", "-q", "-B", branch, &place]);
+    }
+    let store = repo.store();
+    let before = store.refs().guard().expect("read");
+    let moved = || store.refs().moved_since(&before).expect("read");
+    assert_eq!(moved(), Vec::<String>::new());
+    let second = commit(&repo, "b", "on the branch of this work tree");
+    let second = second.to_string();
+    let there = repo.path("trees/worked").display().to_string();
+    repo.git(&["-C", &there, "merge", "-q", "--ff-only", &second]);
+    let gone = repo.path("trees/gone").display().to_string();
+    repo.git(&["worktree", "remove", &gone]);
+    repo.git(&["branch", "-q", "-D", "gone"]);
+    let joined = Digest::parse(&second).expect("an id");
+    let advanced = store.work_trees().advance("joined", first, joined);
+    assert_eq!(advanced.expect("tried"), BranchMoved::Moved);
+    assert_eq!(moved(), Vec::<String>::new());
+    for name in [
+        "refs/heads/moved",
+        "refs/heads/behind",
+        "refs/heads/new",
+        "refs/tags/mark",
+        "refs/orch/a",
+    ] {
+        repo.git(&["update-ref", name, &second]);
+    }
+    repo.git(&["pack-refs", "--all"]);
+    let told = [
+        "refs/heads/behind",
+        "refs/heads/moved",
+        "refs/heads/new",
+        "refs/orch/a",
+        "refs/tags/mark",
+    ];
+    assert_eq!(moved(), told);
+}

@@ -151,6 +151,7 @@ impl<'a> TaskSlot<'a> {
                 .limit()
                 .map(|limit| format!("waits until {}: {}", limit.until, limit.why));
             row.note = limit.unwrap_or_default();
+            row.unfenced = run.unfenced;
         }
         let log = self.task.transcript_path().under(workspace.reader.root());
         let size = fs::metadata(log).map_or(0, |data| data.len());

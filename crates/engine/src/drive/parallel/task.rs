@@ -1,6 +1,6 @@
 //! How a task stands that is worked on beside others.
 
-use crate::drive::RunEnd;
+use crate::drive::{FenceNews, RunEnd};
 use orch_base::{TaskId, Timestamp, words};
 use orch_core::config::WorkTreeKind;
 use orch_core::decide::Ending;
@@ -60,6 +60,8 @@ pub struct ParallelTask {
     pub work: Option<String>,
     /// How many turns its run has used, and how many it may use.
     pub turns: Option<(u32, u32)>,
+    /// Why its last executor worked without a fence; `None` if it has one, or nobody wants one.
+    pub unfenced: Option<String>,
     /// Since when it stands so.
     pub since: Timestamp,
     /// Why, or what is next; may be empty.
@@ -79,6 +81,7 @@ impl ParallelTask {
             phase: None,
             work: None,
             turns: None,
+            unfenced: None,
             since: now,
             note: String::new(),
         }
@@ -119,6 +122,10 @@ impl ParallelTask {
         };
         if let Some(end) = end {
             self.turns = Some(end.turns);
+            self.unfenced = match end.fence {
+                Some(FenceNews::None(why)) => Some(why),
+                Some(FenceNews::Up(_)) | None => None,
+            };
             self.phase = end.sight.decision.phase.as_ref().map(ToString::to_string);
         }
         self.end(stage, note);

@@ -13,6 +13,7 @@
 mod git_hooks;
 mod inside;
 mod mounts;
+mod own_directory;
 mod places;
 mod plan;
 mod program_places;
@@ -28,5 +29,5 @@ pub use plan::{Access, FencePlaces, FencePlan};
 pub use program_places::{ProgramPlaces, program_places};
 pub use refused::{RefusedWrite, refused_write};
 pub use report::{FENCED, FenceReport, FenceStep};
-pub use start::{Fence, OwnPlaces};
+pub use start::{Fence, OwnPlaces, remove_dead_fences};
 pub use trial::{NoFence, fence_trial};

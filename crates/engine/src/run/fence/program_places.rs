@@ -9,6 +9,8 @@ pub struct ProgramPlaces {
     pub holes: Vec<PathBuf>,
     /// What may not: what makes another program start something, and what `orch` keeps.
     pub covers: Vec<PathBuf>,
+    /// The files in which Claude Code keeps what it has seen, and also which servers it starts.
+    pub memories: Vec<PathBuf>,
     /// The directories of the program itself among the first ones, and that of caches, which it makes when it starts for the
     /// first time.
     pub own: Vec<PathBuf>,
@@ -22,27 +24,47 @@ const KNOWN: [Known; 34] = [
     (
         ".claude",
         "CLAUDE_CONFIG_DIR",
-        &["settings.json", "settings.local.json"],
+        &["settings.json", "settings.local.json", "plugins"],
     ),
-    (".claude.json", "", &[]),
+    (MEMORY, "", &[]),
     (
         ".codex",
         "CODEX_HOME",
         &["config.toml", "hooks.json", "rules"],
     ),
-    (".gemini", "", &["settings.json", "extensions"]),
-    (".qwen", "", &["settings.json", "extensions"]),
-    (".copilot", "", &["config.json", "mcp-config.json"]),
+    (
+        ".gemini",
+        "",
+        &["settings.json", "extensions", "hooks", ".env"],
+    ),
+    (
+        ".qwen",
+        "",
+        &["settings.json", "extensions", "hooks", ".env"],
+    ),
+    (".copilot", "", &["config.json", "mcp-config.json", "hooks"]),
     (
         ".config/opencode",
         "",
-        &["opencode.json", "opencode.jsonc", "plugin", "plugins"],
+        &[
+            "opencode.json",
+            "opencode.jsonc",
+            "config.json",
+            "plugin",
+            "plugins",
+            "tool",
+            "tools",
+        ],
     ),
     (".local/share/opencode", "", &[]),
     (".local/state/opencode", "", &[]),
     (".cursor", "", &["mcp.json", "hooks.json"]),
     (".config/cursor", "", &[]),
-    (".config/goose", "", &[]),
+    (
+        ".config/goose",
+        "",
+        &["config.yaml", "profiles.yaml", "permission.yaml"],
+    ),
     (".local/share/goose", "", &[]),
     (".local/state/goose", "", &[]),
     (".aider", "", &[]),
@@ -82,6 +104,9 @@ const KNOWN: [Known; 34] = [
     (".hex", "", &[]),
 ];
 
+/// The file in which Claude Code keeps what it has seen. It writes it in each turn.
+const MEMORY: &str = ".claude.json";
+
 /// The directory of the caches of all programs.
 const CACHE: &str = ".cache";
 
@@ -107,6 +132,10 @@ pub fn program_places(
     };
     let home = absolute("HOME");
     let mut places = ProgramPlaces::default();
+    let memories = [home.clone(), absolute("CLAUDE_CONFIG_DIR")]
+        .into_iter()
+        .flatten();
+    places.memories = memories.map(|place| place.join(MEMORY)).collect();
     for (place, name, covers) in KNOWN {
         let named = absolute(name).filter(|_| !name.is_empty());
         let last = place.rsplit('/').next().unwrap_or(place);
@@ -177,9 +206,12 @@ mod tests {
             "/codex/config.toml",
             "/h/.cache/orch",
             "/h/.cargo/bin",
+            "/h/.claude/plugins",
+            "/h/.config/goose/config.yaml",
         ] {
             assert!(has(&found.covers, cover), "{cover}");
         }
+        assert_eq!(found.memories, [PathBuf::from("/h/.claude.json")]);
     }
 
     #[test]

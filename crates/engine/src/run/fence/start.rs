@@ -1,6 +1,7 @@
 //! Starts a program inside a fence, and hears how that went.
 
 use super::mounts::is_mounted;
+use super::own_directory::{OwnDirectory, remove_dead};
 use super::plan::{Access, FencePlan};
 use super::report::{FENCED, FenceReport};
 use std::collections::BTreeMap;
@@ -9,7 +10,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// A fence for one program: its plan, and a directory of its own that is removed with the last copy of this value.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Fence {
 }
 
 #[derive(Debug)]
-struct FenceFiles(TempDir);
+struct FenceFiles(OwnDirectory);
 
 impl FenceFiles {
     fn path(&self, name: &str) -> PathBuf {
@@ -36,8 +36,10 @@ const TEMPORARY: &str = "tmp";
 /// The directory of the hooks that git runs inside.
 const HOOKS: &str = "hooks";
 
+/// The directory for temporary files of all users.
+const TEMPORARY_OF_ALL: &str = "/tmp";
 /// The directories for temporary files of all users, and what is inside in their place.
-const SHARED: [(&str, &str); 2] = [("/tmp", TEMPORARY), ("/var/tmp", "var")];
+const SHARED: [(&str, &str); 2] = [(TEMPORARY_OF_ALL, TEMPORARY), ("/var/tmp", "var")];
 
 impl Fence {
     /// Writes the plan of a fence. `access` is made from the places of this fence's own directory. Returns an error if that
@@ -49,7 +51,7 @@ impl Fence {
         // What lies in the repository could be committed.
         let temporary = std::env::temp_dir();
         let temporary = if temporary.starts_with(directory) {
-            PathBuf::from(SHARED[0].0)
+            PathBuf::from(TEMPORARY_OF_ALL)
         } else {
             temporary
         };
@@ -57,10 +59,7 @@ impl Fence {
             let place = temporary.display();
             io::Error::new(error.kind(), format!("{place}: {error}"))
         };
-        let made = tempfile::Builder::new()
-            .prefix("orch-fence-")
-            .tempdir_in(&temporary)
-            .map_err(named)?;
+        let made = OwnDirectory::make(&temporary).map_err(named)?;
         let real = made.path().canonicalize()?;
         let files = Arc::new(FenceFiles(made));
         for (_, name) in SHARED {
@@ -95,7 +94,7 @@ impl Fence {
     /// The directory for temporary files, as the program sees it.
     #[must_use]
     pub fn temporary(&self) -> PathBuf {
-        let shared = Path::new(SHARED[0].0);
+        let shared = Path::new(TEMPORARY_OF_ALL);
         if self.plan.access.contains_key(shared) {
             shared.to_owned()
         } else {
@@ -129,6 +128,12 @@ impl Fence {
         }
         self.plan.watched().find(|path| !is_mounted(&text, path))
     }
+}
+
+/// Removes what killed processes of this user have left of their fences.
+pub fn remove_dead_fences() {
+    let places = [std::env::temp_dir(), PathBuf::from(TEMPORARY_OF_ALL)];
+    places.iter().for_each(|place| remove_dead(place));
 }
 
 /// The directories of a fence itself.

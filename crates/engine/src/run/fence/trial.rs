@@ -1,5 +1,6 @@
 //! The trial: only it shows whether the system permits a fence.
 
+use super::own_directory::OwnDirectory;
 use super::plan::FencePlaces;
 use super::report::{FenceReport, FenceStep};
 use super::start::Fence;
@@ -24,11 +25,9 @@ pub fn fence_trial() -> Result<(), NoFence> {
 }
 
 fn tried() -> io::Result<Result<(), NoFence>> {
-    let directory = tempfile::Builder::new().prefix("orch-trial-").tempdir();
-    let directory = directory.map_err(|error| {
-        let place = std::env::temp_dir();
-        io::Error::new(error.kind(), format!("{}: {error}", place.display()))
-    })?;
+    let place = std::env::temp_dir();
+    let directory = OwnDirectory::make(&place)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", place.display())))?;
     let root = directory.path().canonicalize()?;
     let cover = root.join("cover");
     fs::create_dir(&cover)?;
