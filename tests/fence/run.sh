@@ -46,4 +46,34 @@ if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
 else
     echo "skipped: an ordinary user beside this one needs root and setpriv"
 fi
+
+# Where the system permits no user namespaces, the run says so, and one that requires a fence is not started.
+user=$(id -u)
+[ "$user" != 0 ] || user=1000
+mkdir -p "$place/denied"
+if [ "$(id -u)" = 0 ]; then
+    chown 1000:1000 "$place/denied"
+fi
+echo "a user without namespaces"
+as_user() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid=1000 --regid=1000 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+# The limit holds in the namespace that is made for it, and ends with it.
+without='echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all --inh-caps=-all sh "$@"'
+as_user unshare -U --map-user="$user" --map-group="$user" --keep-caps \
+    env HOME="$place/denied" PATH="$place:$PATH" GIT_CONFIG_NOSYSTEM=1 ORCH_TRUST_ONCE=1 \
+    sh -c "$without" sh "$here/denied.sh" "$place" > "$place/denied.log" 2>&1 || true
+if grep -q "^denied: all is well$" "$place/denied.log"; then
+    echo "  ok"
+elif grep -q "^denied" "$place/denied.log"; then
+    echo "  FAILED"
+    sed 's/^/    /' "$place/denied.log"
+    failed=1
+else
+    echo "  skipped: $(head -n 1 "$place/denied.log")"
+fi
 exit "$failed"

@@ -261,7 +261,10 @@ pub fn examine_fence(writer: &Writer<'_>) -> Result<(String, Vec<Diagnostic>), E
         let found = executors.named(name);
         found.is_some_and(|executor| executor.fence == FenceWish::Required)
     };
-    let requiring: Vec<&str> = executors.names().filter(requires).collect();
+    let mut requiring: Vec<&str> = executors.names().filter(requires).collect();
+    if wish == FenceWish::Required {
+        requiring = vec!["executors"];
+    }
     let finding = if requiring.is_empty() {
         Diagnostic::note(
             Code::NoFence,
@@ -277,7 +280,7 @@ pub fn examine_fence(writer: &Writer<'_>) -> Result<(String, Vec<Diagnostic>), E
 
 fn no_fence(why: &str) -> Error {
     let hint = Hint::from(
-        "let the system permit it, or say `fence = \"auto\"` in [executor.*] of orch.toml: then it works without a fence where there is none",
+        "let the system permit it, or ask for `auto` with `fence` in [executor.*] of orch.toml, or with ORCH_FENCE: then it works without a fence where there is none",
     );
     Error::new(
         Code::NoFence,

@@ -1,10 +1,12 @@
 //! The directory of a fence among the temporary files, and those that killed processes have left.
 //!
 //! As long as its process lives, it holds a lock of the directory, and the directory gets the name by which others find it
-//! only when it is locked. So whoever can lock one with that name knows that nobody needs it.
+//! only when it is locked. So whoever can lock one with that name knows that its process is dead. An executor that has survived it
+//! still has mounts of the directory, until the next run of the task ends it.
 
 use orch_files::FileLock;
 use rustix::process::geteuid;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -79,11 +81,25 @@ pub(super) fn remove_dead(place: &Path) {
         if !path.symlink_metadata().is_ok_and(|data| is_own(&data)) {
             continue;
         }
-        if let Ok(Some(_lock)) = File::open(&path).and_then(FileLock::try_new) {
+        let Ok(Some(_lock)) = File::open(&path).and_then(FileLock::try_new) else {
+            continue;
+        };
+        if !is_mounted_somewhere(&entry.file_name()) {
             tracing::info!(path = %path.display(), "a killed process has left the directory of a fence");
             remove(&path);
         }
     }
+}
+
+/// Whether a process has mounts of a directory with this name.
+fn is_mounted_somewhere(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let named = format!("/{name}/");
+    let mut processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.any(|process| {
+        let mounts = fs::read_to_string(process.path().join("mountinfo"));
+        mounts.is_ok_and(|mounts| mounts.contains(&named))
+    })
 }
 
 /// Removes a directory with all that is in it, also below directories that nobody may write.
