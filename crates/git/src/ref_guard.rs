@@ -17,6 +17,9 @@ use std::path::PathBuf;
 /// The references that matter. Those of remotes move with each fetch.
 const KINDS: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/orch/"];
 
+/// Those that other clones move at any time, if this repository is the store of their leases.
+const OF_OTHERS: &str = "refs/orch/leases/";
+
 /// The file in the directory of `orch` with the references that it has moved, a line each.
 const NOTED: &str = "orch/moved-refs";
 
@@ -86,6 +89,7 @@ impl Refs<'_> {
                 RefStorage::Tables(tables) => found.extend(tables.below(*self, kind)?),
             }
         }
+        found.retain(|name, _| !name.starts_with(OF_OTHERS));
         Ok(found)
     }
 

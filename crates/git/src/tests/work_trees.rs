@@ -172,5 +172,6 @@ fn references_that_moved_are_told_unless_somebody_works_on_them_in_another_work_
         "refs/orch/a",
         "refs/tags/mark",
     ];
+    repo.git(&["update-ref", "refs/orch/leases/a", &second]);
     assert_eq!(moved(), told);
 }
