@@ -449,9 +449,7 @@ impl TurnGround<'_> {
         if *path == RepoPath::root() {
             return;
         }
-        if let Ok(found) = path.under(&self.root).canonicalize() {
-            places.covers.insert(found);
-        }
+        places.covers.extend(real_if_there(path.under(&self.root)));
     }
 
     /// Opens the directories of programs; those of the executor itself are made, because it could not make them.
@@ -482,11 +480,12 @@ impl TurnGround<'_> {
                 tracing::warn!(path = %path.display(), %error, "cannot make a directory of a program");
             }
         }
-        let found = |path: &PathBuf| path.canonicalize().ok();
-        places.holes.extend(programs.holes.iter().filter_map(found));
+        places
+            .holes
+            .extend(programs.holes.iter().filter_map(real_if_there));
         places
             .covers
-            .extend(programs.covers.iter().filter_map(found));
+            .extend(programs.covers.iter().filter_map(real_if_there));
         writes.extend(further.iter().cloned());
         let trusted = caller.state_home.as_ref();
         let trusted = trusted.and_then(|state| state.join("orch").canonicalize().ok());
@@ -616,6 +615,12 @@ impl TurnGround<'_> {
         }
         Ok(())
     }
+}
+
+/// A path without links; `None` if nothing is there, as for most known places of programs, which one question shows.
+fn real_if_there(path: impl AsRef<Path>) -> Option<PathBuf> {
+    let path = path.as_ref();
+    path.exists().then(|| path.canonicalize().ok())?
 }
 
 fn real(path: &Path) -> Result<PathBuf, Error> {
