@@ -46,11 +46,7 @@ impl Drive<'_> {
         let saving = self.begin_save();
         let executor = self.executor(&sight, &work, &name, report);
         let guard = self.guard_turn();
-        let fence = executor
-            .as_ref()
-            .ok()
-            .and_then(|executor| executor.program.fence.as_ref())
-            .and(self.fenced.last.clone());
+        let fence = self.fenced.last.clone();
         let git = fence
             .as_ref()
             .and_then(|fence| GitBefore::of(self.writer, fence.commits));

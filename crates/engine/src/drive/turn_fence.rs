@@ -657,7 +657,7 @@ pub(super) struct FencedTurns {
     refused: Vec<String>,
     /// A line that says so and names no path.
     vague: Option<String>,
-    /// The fence of the last turn.
+    /// The fence of this turn, or of the last one.
     pub last: Option<TurnFence>,
 }
 
@@ -669,6 +669,7 @@ impl FencedTurns {
     pub(super) fn begin(&mut self, fencing: &Fencing) -> Option<FenceNews> {
         self.refused.clear();
         self.vague = None;
+        self.last = None;
         let news = match fencing {
             Fencing::Off => None,
             Fencing::None(why) => Some(FenceNews::None(why.clone())),
