@@ -6,6 +6,7 @@
 
 use crate::error::libgit2;
 
+mod ancestors;
 mod cache_tree;
 pub mod caches;
 mod changes;
@@ -34,6 +35,7 @@ mod hooks;
 mod index;
 mod index_entry;
 mod journal;
+mod known_work_trees;
 mod layout;
 mod listing;
 mod lock;
@@ -75,6 +77,7 @@ mod writers;
 #[cfg(test)]
 mod tests;
 
+pub use ancestors::Ancestors;
 pub use changes::{KnownRefs, Range, Visited};
 pub use clean::Filters;
 pub use code::{CodeCommit, CodePart, CodeParts, OnlyFiles, Since, Start};

@@ -3,10 +3,12 @@
 //! A merge is computed without a work tree and the branch moves by compare-and-swap, so that nothing of a user's is touched.
 //! Only where the branch is checked out, git moves it there itself, and only if nothing in that work tree is uncommitted.
 
-use super::error::GitFault;
+use super::environment::settings;
+use super::error::{GitFault, libgit2};
 use super::git::{GitAnswer, GitProgram};
 use super::git_processes::processes_in;
 use super::history::History;
+use super::known_work_trees::{git_directory, known_work_trees, may_be_gone};
 use super::lock_wait::{LockWait, PATIENCE};
 use super::references::Refs;
 use orch_base::{Code, Digest, Error, Hint};
@@ -77,6 +79,8 @@ const OPERATIONS: [(&str, &str); 5] = [
 
 /// The file of the lock under which branches move that are checked out.
 const MOVES: &str = "moves.lock";
+/// The file of the lock of the process that joins a branch with the base branch.
+const JOINS: &str = "joins.lock";
 
 /// The settings of a repository that a clone needs to commit as it does.
 const IDENTITY: [&str; 7] = [
@@ -100,6 +104,16 @@ pub struct WorkTrees<'s> {
 impl WorkTrees<'_> {
     /// The work trees of the repository that exist, the main one first. Returns an error if git cannot list them.
     pub fn list(&self) -> Result<Vec<KnownWorkTree>, Error> {
+        let repo = &self.git.objects.repo;
+        let settings = settings(repo).map_err(libgit2)?;
+        let is_bare = settings.get_bool("core.bare").unwrap_or(false);
+        match known_work_trees(repo.commondir(), is_bare) {
+            Some(found) => Ok(found),
+            None => self.list_by_git(),
+        }
+    }
+
+    pub(super) fn list_by_git(&self) -> Result<Vec<KnownWorkTree>, Error> {
         let said = self.worktree(&["worktree", "list", "--porcelain", "-z"])?;
         let said = String::from_utf8_lossy(&said);
         let mut found: Vec<KnownWorkTree> = Vec::new();
@@ -234,6 +248,9 @@ impl WorkTrees<'_> {
 
     /// Forgets linked work trees whose directories are gone. Returns an error if git refuses.
     pub fn prune(&self) -> Result<(), Error> {
+        if !may_be_gone(self.git.objects.repo.commondir()) {
+            return Ok(());
+        }
         self.worktree(&["worktree", "prune"]).map(drop)
     }
 
@@ -257,11 +274,7 @@ impl WorkTrees<'_> {
     /// What a work tree holds that is in no commit; `tracked` leaves files out that git does not know. Returns an error if git
     /// cannot read it.
     pub fn uncommitted(&self, path: &Path, tracked: bool) -> Result<Uncommitted, Error> {
-        let said = self
-            .git
-            .git_in(path, &["rev-parse", "--absolute-git-dir"])?
-            .good()?;
-        let directory = PathBuf::from(said.text().trim_end());
+        let directory = git_directory(path).map_err(|source| io_error(path, source))?;
         for (file, what) in OPERATIONS {
             if directory.join(file).exists() {
                 return Ok(Uncommitted::Operation(what));
@@ -354,10 +367,8 @@ impl WorkTrees<'_> {
             return Ok(Joined::Conflict(parts.map(str::to_owned).collect()));
         }
         let mut words = vec!["commit-tree"];
-        let signs = self
-            .git
-            .git_here(&["config", "--type=bool", "--get", "commit.gpgSign"])?;
-        if signs.text().trim() == "true" {
+        let settings = settings(&self.git.objects.repo).map_err(libgit2)?;
+        if settings.get_bool("commit.gpgSign").unwrap_or(false) {
             words.push("-S");
         }
         words.extend(["-p", &base, "-p", &tip, "-m", message, &tree]);
@@ -461,21 +472,33 @@ pub(super) fn joined(
 impl WorkTrees<'_> {
     /// Takes the lock under which branches move that are checked out; `None` if others hold it for too long.
     fn lock_moves(&self) -> Result<Option<FileLock>, Error> {
-        let common = self.git.objects.repo.commondir();
-        let directory = common.join("orch");
-        let path = directory.join(MOVES);
-        let fail = |source| io_error(&path, source);
-        let made = Directory::make(common, &directory).map_err(fail)?;
         let mut wait = LockWait::at_most(PATIENCE);
         loop {
-            let file = made.touch(MOVES).map_err(fail)?;
-            if let Some(lock) = FileLock::try_new(file).map_err(fail)? {
+            if let Some(lock) = self.lock(MOVES)? {
                 return Ok(Some(lock));
             }
             if !wait.again() {
                 return Ok(None);
             }
         }
+    }
+
+    /// Takes the lock of the process of this repository that joins a branch with the base branch; `None` if another has it.
+    /// Whoever has it does nothing in vain, because nothing else than a person moves the base branch meanwhile. Returns an error
+    /// if the lock cannot be made.
+    pub fn turn_to_join(&self) -> Result<Option<FileLock>, Error> {
+        self.lock(JOINS)
+    }
+
+    /// Takes a lock of the repository; `None` if another process has it.
+    fn lock(&self, name: &str) -> Result<Option<FileLock>, Error> {
+        let common = self.git.objects.repo.commondir();
+        let directory = common.join("orch");
+        let path = directory.join(name);
+        let fail = |source| io_error(&path, source);
+        let made = Directory::make(common, &directory).map_err(fail)?;
+        let file = made.touch(name).map_err(fail)?;
+        FileLock::try_new(file).map_err(fail)
     }
 }
 

@@ -2,9 +2,10 @@
 //! program. They end by their own orderly stop; whatever is left of them when this process ends is killed.
 
 use orch_base::locked;
+use rustix::io::retry_on_intr;
 use rustix::process::{
-    Pid, Signal, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
-    test_kill_process_group,
+    Pid, Signal, WaitId, WaitIdOptions, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal, test_kill_process_group, waitid,
 };
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,11 +14,14 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 /// Those that run.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+/// The bytes of the stack of a thread that waits for one.
+const STACK: usize = 64 << 10;
 
 /// How long they have to end what they started, if this process has to end at once.
 const GRACE: Duration = Duration::from_secs(3);
@@ -87,6 +91,21 @@ impl SideProcess {
             self.forget();
         }
         Ok(self.code)
+    }
+
+    /// Has something done, in another thread, when the process has ended. Nothing is done if the system grants no thread.
+    pub fn at_end(&self, what: impl FnOnce() + Send + 'static) {
+        let group = self.group;
+        let wait = move || {
+            // It stays to be waited for. One for which that was done has ended, too.
+            let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            let _ = retry_on_intr(|| waitid(WaitId::Pid(group), how));
+            what();
+        };
+        let builder = thread::Builder::new().name("end of a process".to_owned());
+        if let Err(error) = builder.stack_size(STACK).spawn(wait) {
+            tracing::debug!(%error, "the end of a process is only seen later");
+        }
     }
 
     /// Asks the process to end, as Ctrl-C does.

@@ -1,7 +1,7 @@
 //! Work trees side by side, and what becomes of their branches.
 
 use super::Repo;
-use crate::{BranchMoved, Joined, Uncommitted};
+use crate::{Ancestors, BranchMoved, Joined, Uncommitted};
 use orch_base::Digest;
 
 /// Commits a file with a text on the branch that is checked out.
@@ -42,6 +42,15 @@ fn branches_are_joined_without_a_work_tree_or_not_at_all() {
     let conflict = Joined::Conflict(vec!["b".to_owned()]);
     assert_eq!(trees.merge(side, other, "no").expect("tried"), conflict);
 
+    let mut main = Ancestors::default();
+    let mut has = |tip, commit| {
+        main.follow(store.history(), tip).expect("read");
+        main.contain(store.history(), commit).expect("read")
+    };
+    assert!(has(first, first) && !has(first, side));
+    assert!(has(joined, side) && has(joined, first) && !has(joined, other));
+    assert!(has(other, other) && !has(other, side), "it was moved back");
+
     // A branch that nobody has checked out moves by compare-and-swap.
     let advance = |from, to| trees.advance("main", from, to).expect("tried");
     assert_eq!(advance(side, joined), BranchMoved::Overtaken);
@@ -70,6 +79,25 @@ fn a_branch_that_is_checked_out_moves_only_if_nothing_is_lost() {
     let listed = trees.list().expect("listed");
     let branches: Vec<_> = listed.iter().map(|tree| tree.branch.as_deref()).collect();
     assert_eq!(branches, [Some("side"), Some("main")]);
+    repo.git(&["worktree", "add", "-q", "--detach", "a\u{e4} b", "main"]);
+    repo.git(&["worktree", "add", "-q", "--detach", "gone", "main"]);
+    std::fs::remove_dir_all(repo.path("gone")).expect("removed");
+    let known = trees.list().expect("listed");
+    assert_eq!(known.len(), 3);
+    assert_eq!(known, trees.list_by_git().expect("listed"));
+    let count = || {
+        std::fs::read_dir(repo.path(".git/worktrees"))
+            .expect("a directory")
+            .count()
+    };
+    assert_eq!(count(), 3);
+    trees.prune().expect("pruned");
+    assert_eq!(count(), 2);
+    repo.git(&["worktree", "remove", "a\u{e4} b"]);
+    repo.git(&["config", "core.bare", "true"]);
+    let known = trees.list().expect("listed");
+    assert_eq!(known, trees.list_by_git().expect("listed"));
+    repo.git(&["config", "core.bare", "false"]);
 
     repo.write("linked/a", "by hand");
     let file = Uncommitted::Files("a".to_owned());

@@ -1,8 +1,10 @@
 //! Joins the branch of a task that is done with the base branch.
 //!
 //! The work of two tasks can fit each of their branches and not both together, so what comes of it is verified again before
-//! the base branch moves. It moves by compare-and-swap; if it has moved meanwhile, all is done again.
+//! the base branch moves. It moves by compare-and-swap; if it has moved meanwhile, all is done again. The workers of a
+//! repository take turns, so that none of them does it for nothing.
 
+use super::bell::{Bell, Ring};
 use super::task::ParallelTask;
 use crate::apply::{Order, Writer};
 use crate::drive::StopFlag;
@@ -10,15 +12,16 @@ use crate::run::SideProcess;
 use crate::survey::{Caller, Error, Workspace};
 use orch_base::{Digest, TaskId, command};
 use orch_core::config::{BranchMerge, WorkTreeKind};
-use orch_files::io_error;
+use orch_files::{FileLock, io_error};
 use orch_fleet::forward::RemoteBranches;
 use orch_fleet::random;
-use orch_git::{BranchMoved, Joined, PushOutcome, Store, Upstream, WorkTrees};
+use orch_git::{BranchMoved, Environment, Joined, PushOutcome, Store, Upstream, WorkTrees};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::{JoinHandle, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is tried again because the base branch has moved.
 const TRIES: u32 = 5;
@@ -26,6 +29,8 @@ const TRIES: u32 = 5;
 const MOMENT: Duration = Duration::from_millis(300);
 /// How often it is tried again where other clones join their branches with the same one.
 const REMOTE_TRIES: u32 = 30;
+/// For how long to wait for others who join branches with the same one.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the process that verifies is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -64,25 +69,29 @@ pub(super) enum BranchOutcome {
 pub(super) struct Landing {
     index: usize,
     stop: StopFlag,
-    thread: Option<JoinHandle<Result<BranchOutcome, Error>>>,
+    outcome: Receiver<Result<BranchOutcome, Error>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Landing {
-    pub(super) fn begin(request: LandRequest, writer: &Writer<'_>) -> Self {
+    /// Begins to join a branch. The bell rings when that has ended.
+    pub(super) fn begin(request: LandRequest, writer: &Writer<'_>, bell: Bell) -> Self {
         let workspace = writer.workspace;
         let root = workspace.reader.root().to_owned();
         let environment = workspace.environment.clone();
         let index = request.index;
         let stop = StopFlag::default();
         let stopped = stop.clone();
+        let (send, outcome) = channel();
         let thread = std::thread::spawn(move || {
-            let workspace = Workspace::open_to_look(&root, environment)?;
-            let store = workspace.reader.repository_or_refuse()?;
-            land(store, &request, &stopped)
+            let landed = land_in(&root, environment, &request, &stopped);
+            let _ = send.send(landed);
+            bell.ring(Ring::Ended);
         });
         Self {
             index,
             stop,
+            outcome,
             thread: Some(thread),
         }
     }
@@ -99,13 +108,28 @@ impl Landing {
 
     /// The number of the row and what came of it, once that is known.
     pub(super) fn landed(&mut self) -> Option<(usize, Result<BranchOutcome, Error>)> {
-        let thread = self.thread.take_if(|thread| thread.is_finished())?;
-        let landed = match thread.join() {
-            Ok(landed) => landed,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        Some((self.index, landed))
+        match self.outcome.try_recv() {
+            Ok(landed) => return Some((self.index, landed)),
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => {}
+        }
+        if let Err(panic) = self.thread.take()?.join() {
+            std::panic::resume_unwind(panic);
+        }
+        None
     }
+}
+
+/// Joins a branch in the repository around a directory.
+fn land_in(
+    root: &Path,
+    environment: Environment,
+    request: &LandRequest,
+    stop: &StopFlag,
+) -> Result<BranchOutcome, Error> {
+    let workspace = Workspace::open_to_look(root, environment)?;
+    let store = workspace.reader.repository_or_refuse()?;
+    land(store, request, stop)
 }
 
 fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchOutcome, Error> {
@@ -113,6 +137,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         return push(store, request);
     }
     let git = store.work_trees();
+    let _turn = own_turn(git, stop)?;
     let tries = if request.remote.is_some() {
         REMOTE_TRIES
     } else {
@@ -122,8 +147,10 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         let (Some(base), Some(tip)) = (request.base_tip(store)?, git.tip(&request.branch)?) else {
             return Ok(BranchOutcome::Later("a branch is gone".to_owned()));
         };
-        if git.is_contained(tip, base)? {
-            return Ok(BranchOutcome::Joined(format!("{} has it", request.base)));
+        let contained = || BranchOutcome::Joined(format!("{} has it", request.base));
+        let history = store.history();
+        if tip == base || history.is_ancestor(tip, base)? {
+            return Ok(contained());
         }
         let tree = MergeTree::of(git, request)?;
         let joined = if request.merge == BranchMerge::Rebase {
@@ -136,13 +163,23 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
             );
             git.merge(base, tip, &message)?
         };
+        let adds_nothing = match &joined {
+            Joined::Commit(commit) => {
+                history.tree_if_held(*commit)? == history.tree_if_held(base)?
+            }
+            Joined::Conflict(_) => true,
+        };
+        // The same changes may have come there by another way.
+        if adds_nothing && git.is_contained(tip, base)? {
+            return Ok(contained());
+        }
         let commit = match joined {
             Joined::Commit(commit) => commit,
             Joined::Conflict(files) => {
                 return Ok(BranchOutcome::Unfit(request.conflict(&files)));
             }
         };
-        let is_other_code = !store.history().is_ancestor(base, tip)?;
+        let is_other_code = !history.is_ancestor(base, tip)?;
         if request.verifies && is_other_code {
             tree.show(commit)?;
             if let Some(outcome) = verify(&tree, request, stop)? {
@@ -151,7 +188,7 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         }
         drop(tree);
         if stop.is_set() {
-            return Ok(BranchOutcome::Later("stopped before the merge".to_owned()));
+            return Ok(stopped());
         }
         match request.advance(store, base, commit)? {
             BranchMoved::Moved => {
@@ -186,6 +223,24 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         "{} moved, or git worked where it is checked out, again and again",
         request.base
     )))
+}
+
+/// What comes of a branch that was not joined because all runs end.
+fn stopped() -> BranchOutcome {
+    BranchOutcome::Later("stopped before the merge".to_owned())
+}
+
+/// Waits for the turn of this process among the workers of the repository; `None` if that takes long, or it is stopped. Returns
+/// an error if the lock cannot be made.
+fn own_turn(git: WorkTrees<'_>, stop: &StopFlag) -> Result<Option<FileLock>, Error> {
+    let begun = Instant::now();
+    while !stop.is_set() && begun.elapsed() < PATIENCE {
+        if let Some(turn) = git.turn_to_join()? {
+            return Ok(Some(turn));
+        }
+        sleep(jitter() / 16);
+    }
+    Ok(None)
 }
 
 /// A random part of a second.
@@ -270,7 +325,6 @@ impl<'s> MergeTree<'s> {
         let name = request.tree.file_name().unwrap_or_default();
         let name = format!("{}.merged", name.to_string_lossy());
         let path = request.tree.with_file_name(name);
-        git.prune()?;
         if path.exists() {
             git.remove(&path, true)?;
         }
@@ -280,10 +334,11 @@ impl<'s> MergeTree<'s> {
     /// Makes it, unless it is there, with the files of a commit; what is there was left by a rebase, with the same files.
     fn show(&self, commit: Digest) -> Result<(), Error> {
         if self.path.exists() {
-            Ok(())
-        } else {
-            self.git.add_detached(&self.path, commit)
+            return Ok(());
         }
+        // One whose directory is gone would be in the way.
+        self.git.prune()?;
+        self.git.add_detached(&self.path, commit)
     }
 }
 
@@ -314,7 +369,7 @@ fn verify(
         Some(code) => Some(BranchOutcome::Later(format!(
             "what the merge gives cannot be verified: `orch verify` ended with {code} ({log})"
         ))),
-        None => Some(BranchOutcome::Later("stopped before the merge".to_owned())),
+        None => Some(stopped()),
     })
 }
 

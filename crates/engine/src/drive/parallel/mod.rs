@@ -4,6 +4,7 @@
 //! processes, watches what they record, and joins the branches of tasks that are done with the base branch, one at a time.
 //! It keeps nothing that is not also in the work trees, so that it may end at any time; the next one goes on.
 
+mod bell;
 mod free;
 mod landing;
 mod remote;
@@ -19,16 +20,17 @@ use super::trust::{refuse_untrusted_setup, trust_clone};
 use crate::apply::Writer;
 use crate::drive::RunOptions;
 use crate::survey::{Error, TaskRef};
+use bell::Rings;
 use free::FinishedTasks;
 use landing::{BranchOutcome, LandRequest, Landing};
 use orch_base::{Class, Digest, TaskId, command};
 use orch_core::config::{BranchMerge, QueueAddress, WorkTreeKind};
 use orch_fleet::queue::QueueNews;
 use orch_fleet::worktrees::{TaskTree, TaskTrees};
-use orch_git::Store;
+use orch_git::{Ancestors, Store};
 use remote::{RemoteTasks, passes};
 use slot::TaskSlot;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -86,17 +88,27 @@ struct Parallel<'a> {
     /// Where the branch of a task was when its run ended: there is nothing new to do on it.
     seen: BTreeMap<TaskId, Digest>,
     finished: FinishedTasks,
+    /// What the base branch has.
+    joined: Ancestors,
     /// Where the branches of tasks were that others had done, and have not joined yet.
     waited: BTreeMap<TaskId, Digest>,
     sent_back: BTreeMap<TaskId, u32>,
     /// When tasks are tried again that somebody else held.
     again: BTreeMap<TaskId, Instant>,
     looked: Option<Instant>,
+    /// The tasks to begin next, chosen among all, and until when they are not chosen anew.
+    ahead: VecDeque<TaskId>,
+    chosen_until: Option<Instant>,
+    /// Where the next look at all tasks begins.
+    place: usize,
+    /// How often others were faster lately.
+    lost: u32,
     /// The tasks of a remote, if they are worked on.
     remote: Option<RemoteTasks<'a>>,
     /// When the lease of a task was renewed last whose branch is being joined.
     kept: Instant,
     wakes: Option<Wakes>,
+    rings: Rings,
     is_stopping: bool,
 }
 
@@ -130,6 +142,11 @@ pub fn run_parallel(
         Some(remote) => Some(RemoteTasks::open(writer, store, remote, &base)?),
         None => None,
     };
+    let rings = Rings::default();
+    let wakes = match &options.queue {
+        Some(named) => Some(Wakes::begin(writer, named.as_ref(), rings.bell())?),
+        None => None,
+    };
     let mut parallel = Parallel {
         remote,
         kept: Instant::now(),
@@ -145,14 +162,17 @@ pub fn run_parallel(
         done: Vec::new(),
         seen: BTreeMap::new(),
         finished: FinishedTasks::default(),
+        joined: Ancestors::default(),
         waited: BTreeMap::new(),
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),
         looked: None,
-        wakes: match &options.queue {
-            Some(named) => Some(Wakes::begin(writer, named.as_ref())?),
-            None => None,
-        },
+        ahead: VecDeque::new(),
+        chosen_until: None,
+        place: 0,
+        lost: 0,
+        wakes,
+        rings,
         is_stopping: false,
     };
     let gone = parallel.go(stop, report);
@@ -209,29 +229,25 @@ impl Parallel<'_> {
         if self.remote.as_mut().is_some_and(|remote| !remote.renew()) {
             return Ok(());
         }
-        let free = match self.free_tasks() {
-            // A later look may find what it needs.
-            Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
-            free => free?,
-        };
-        let room = self.options.most.saturating_sub(self.slots.len());
-        let mut free = free;
-        if free.len() > room {
-            let first = (self.order)()?;
-            let place = |task: &TaskRef| first.iter().position(|id| *id == task.id);
-            // What the order does not name comes last.
-            free.sort_by_key(|task| place(task).unwrap_or(usize::MAX));
-            if let Some(remote) = &self.remote {
-                remote.spread(&mut free);
-            }
-        }
-        for (at, found) in free.iter().enumerate() {
-            if self.slots.len() >= self.options.most {
-                self.publish_rest(&free[at..]);
+        while self.slots.len() < self.options.most {
+            let free = match self.free_tasks(self.options.most - self.slots.len()) {
+                // A later look may find what it needs.
+                Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
+                free => free?,
+            };
+            if free.is_empty() {
                 break;
             }
-            self.try_to_begin(found.clone())?;
+            let mut free = VecDeque::from(free);
+            while self.slots.len() < self.options.most
+                && let Some(task) = free.pop_front()
+            {
+                self.try_to_begin(task)?;
+            }
+            let rest = free.into_iter().rev();
+            rest.for_each(|task| self.ahead.push_front(task.id));
         }
+        self.publish_ahead();
         Ok(())
     }
 
@@ -243,10 +259,14 @@ impl Parallel<'_> {
             return Ok(true);
         };
         if error.class() == Class::Busy {
+            self.note_race(true);
             self.tasks[index].end(TaskStage::Held, error.to_string());
             self.leave_alone(task)?;
         } else {
             self.tasks[index].end(TaskStage::Failed, error.to_string());
+            if self.remote.is_some() {
+                self.try_again(index, AGAIN);
+            }
         }
         Ok(false)
     }
@@ -295,7 +315,8 @@ impl Parallel<'_> {
             trust_clone(self.writer, &claim.tree().path)?;
         }
         arguments.extend(self.options.arguments.iter().cloned());
-        let mut slot = TaskSlot::open(index, task, claim, setup, arguments, row)?;
+        let bell = self.rings.bell();
+        let mut slot = TaskSlot::open(index, task, claim, setup, arguments, (row, bell))?;
         slot.go_on(row)?;
         self.slots.push(slot);
         Ok(())
@@ -354,9 +375,7 @@ impl Parallel<'_> {
         if stage == TaskStage::Done {
             self.done.push(slot.index);
         }
-        if let Some(remote) = &mut self.remote {
-            remote.note_race(stage == TaskStage::Held);
-        }
+        self.note_race(stage == TaskStage::Held);
         if stage == TaskStage::Held {
             return self.leave_alone(task);
         }
@@ -425,7 +444,8 @@ impl Parallel<'_> {
             trust: self.options.run.trust,
             remote: self.options.remote.clone(),
         };
-        self.landing = Some(Landing::begin(request, self.writer));
+        let bell = self.rings.bell();
+        self.landing = Some(Landing::begin(request, self.writer, bell));
     }
 
     /// Takes in what came of joining a branch. Returns whether something did.

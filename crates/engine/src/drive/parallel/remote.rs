@@ -11,7 +11,6 @@ use crate::survey::{Error, TaskRef, Workspace};
 use orch_base::{Class, Code, Digest, Hint, TaskId, command};
 use orch_core::config::WorkTreeKind;
 use orch_fleet::forward::RemoteBranches;
-use orch_fleet::random;
 use orch_fleet::store::StoredLease;
 use orch_fleet::worktrees::TaskTrees;
 use orch_git::{RemotePlace, Store};
@@ -21,8 +20,6 @@ use std::time::{Duration, Instant};
 const FETCH: Duration = Duration::from_secs(20);
 /// How often at least, however short leases are.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// How many of the first free tasks are chosen from, after others were faster again and again: two to the power of this.
-const MOST_SPREAD: u32 = 5;
 
 /// The tasks of a remote.
 pub(super) struct RemoteTasks<'a> {
@@ -36,8 +33,6 @@ pub(super) struct RemoteTasks<'a> {
     fetched: Option<Instant>,
     /// The leases that had ended when the store was asked last.
     over: Vec<StoredLease>,
-    /// How often others were faster lately.
-    lost: u32,
 }
 
 /// Where a task is furthest.
@@ -73,7 +68,6 @@ impl<'a> RemoteTasks<'a> {
             every: FETCH.min(length / 5).max(SHORTEST),
             fetched: None,
             over: Vec::new(),
-            lost: 0,
         };
         tasks.ask()?;
         if tasks.base_tip()?.is_none() {
@@ -125,15 +119,6 @@ impl<'a> RemoteTasks<'a> {
             let message = format!("{}: {}", self.place.remote, error.message());
             Error::new(Code::LeaseStore, message).with_hint_of(error.hint().cloned())
         })
-    }
-
-    /// Notes whether another was faster, for the choice of the next task.
-    pub(super) fn note_race(&mut self, is_lost: bool) {
-        self.lost = if is_lost {
-            (self.lost + 1).min(MOST_SPREAD)
-        } else {
-            self.lost.saturating_sub(1)
-        };
     }
 
     /// Pushes what was recorded by this process in the work tree of a row.
@@ -267,17 +252,6 @@ impl<'a> RemoteTasks<'a> {
             return Ok(());
         }
         self.store.follow().drop_branch(branch, tip)
-    }
-
-    /// Spreads several workers over the first free tasks, as far as others were faster before.
-    pub(super) fn spread(&self, free: &mut [TaskRef]) {
-        let among = free.len().min(1 << self.lost);
-        if among > 1
-            && let Ok(word) = random(1)
-            && let Ok(byte) = usize::from_str_radix(&word, 16)
-        {
-            free[..among].rotate_left(byte % among);
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One of the places in which tasks are worked on at once: the processes of one task, one after the other.
 
+use super::bell::{Bell, Ring};
 use super::free::holder;
 use super::task::{ParallelTask, TaskStage};
 use crate::apply::Writer;
@@ -33,6 +34,8 @@ pub(super) struct TaskSlot<'a> {
     arguments: Vec<OsString>,
     process: Option<SideProcess>,
     log: File,
+    /// Rings when a process has ended.
+    bell: Bell,
     /// The work tree, as it is read.
     workspace: Option<Workspace>,
     read: Instant,
@@ -48,7 +51,7 @@ impl<'a> TaskSlot<'a> {
         claim: TreeClaim<'a>,
         setup: Vec<Vec<String>>,
         arguments: Vec<OsString>,
-        row: &ParallelTask,
+        (row, bell): (&ParallelTask, Bell),
     ) -> Result<Self, Error> {
         let directory = parent(&row.log);
         fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
@@ -62,6 +65,7 @@ impl<'a> TaskSlot<'a> {
             arguments,
             process: None,
             log: log.map_err(|source| io_error(&row.log, source))?,
+            bell,
             workspace: None,
             read: Instant::now(),
             seen: 0,
@@ -89,6 +93,8 @@ impl<'a> TaskSlot<'a> {
         let process = started.map_err(|why| {
             Error::new(Code::Io, format!("cannot start `{}`: {why}", self.running))
         })?;
+        let bell = self.bell.clone();
+        process.at_end(move || bell.ring(Ring::Ended));
         self.process = Some(process);
         Ok(())
     }
@@ -135,10 +141,7 @@ impl<'a> TaskSlot<'a> {
             return;
         }
         self.read = Instant::now();
-        if self.workspace.is_none() {
-            let environment = writer.workspace.environment.elsewhere();
-            self.workspace = Workspace::open_to_look(&row.tree, environment).ok();
-        }
+        self.open_tree(row, writer);
         let Some(workspace) = &self.workspace else {
             return;
         };
@@ -163,11 +166,18 @@ impl<'a> TaskSlot<'a> {
         }
     }
 
+    /// Opens the work tree to read it, unless it is open.
+    fn open_tree(&mut self, row: &ParallelTask, writer: &Writer<'_>) {
+        if self.workspace.is_none() {
+            let environment = writer.workspace.environment.elsewhere();
+            self.workspace = Workspace::open_to_look(&row.tree, environment).ok();
+        }
+    }
+
     /// The lease of the task, as its work tree sees it; `None` if nobody has one, or that cannot be read.
-    pub(super) fn lease(&self, writer: &Writer<'_>, row: &ParallelTask) -> Option<TaskLease> {
-        let environment = writer.workspace.environment.elsewhere();
-        let workspace = Workspace::open_to_look(&row.tree, environment).ok()?;
-        HeldTasks::of(&workspace.reader)
+    pub(super) fn lease(&mut self, writer: &Writer<'_>, row: &ParallelTask) -> Option<TaskLease> {
+        self.open_tree(row, writer);
+        HeldTasks::of(&self.workspace.as_ref()?.reader)
             .lease_of(&self.task.id)
             .ok()?
     }

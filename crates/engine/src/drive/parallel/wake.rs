@@ -3,20 +3,19 @@
 //! With a queue, a worker looks at all tasks only at long intervals: it is woken for one task, looks at that one alone, and
 //! answers the wake-up when it knows whether it has the task. Who has a task is said by its lease, never by the wake-up.
 
+use super::bell::{Bell, Ring};
 use super::free::TaskChance;
 use super::slot::TaskSlot;
 use super::task::TaskStage;
 use super::{LOOK, Parallel, ParallelNews, TICK};
 use crate::apply::Writer;
 use crate::drive::wake_ups::queue_place;
-use crate::survey::{Error, TaskRef};
+use crate::survey::Error;
 use orch_base::{Class, TaskId};
 use orch_core::config::{LeaseStoreKind, QueueAddress};
 use orch_fleet::open::open_queue;
 use orch_fleet::queue::{QueueNews, WakeQueue};
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How often it is looked at all tasks at the least, while the queue can be reached.
@@ -33,7 +32,6 @@ const MOST_PUBLISHED: usize = 200;
 /// The queue as a worker sees it.
 pub(super) struct Wakes {
     queue: WakeQueue,
-    news: Receiver<QueueNews>,
     /// The tasks that it was woken for, and has not looked at.
     woken: VecDeque<TaskId>,
     /// The tasks of which it is not known whether they can be had.
@@ -56,16 +54,17 @@ enum Heeded {
 }
 
 impl Wakes {
-    /// Begins to reach the queue at this address, or beside the leases. Returns an error if nothing says where it is, or it may
-    /// not be used.
-    pub(super) fn begin(writer: &Writer<'_>, named: Option<&QueueAddress>) -> Result<Self, Error> {
+    /// Begins to reach the queue at this address, or beside the leases. The bell rings for what it tells. Returns an error if
+    /// nothing says where it is, or it may not be used.
+    pub(super) fn begin(
+        writer: &Writer<'_>,
+        named: Option<&QueueAddress>,
+        bell: Bell,
+    ) -> Result<Self, Error> {
         let place = queue_place(writer, named)?;
-        let (send, news) = channel();
-        // Nobody listens any more when the worker has ended.
-        let ear = Box::new(move |one| drop(send.send(one)));
+        let ear = Box::new(move |one| bell.ring(Ring::Queue(one)));
         Ok(Self {
             queue: open_queue(place, ear)?,
-            news,
             woken: VecDeque::new(),
             open: BTreeSet::new(),
             has_asked: false,
@@ -74,25 +73,21 @@ impl Wakes {
         })
     }
 
-    /// Waits for news, at most so long.
-    fn wait(&mut self, time: Duration) {
-        let first = self.news.recv_timeout(time).ok();
-        let rest: Vec<QueueNews> = self.news.try_iter().collect();
-        for news in first.into_iter().chain(rest) {
-            match &news {
-                QueueNews::Woken(task) => {
-                    self.has_asked = false;
-                    self.open.insert(task.clone());
-                    self.woken.push_back(task.clone());
-                }
-                QueueNews::Gone(_) => {
-                    self.is_gone = true;
-                    self.told.push_back(news);
-                }
-                QueueNews::Back => {
-                    self.is_gone = false;
-                    self.told.push_back(news);
-                }
+    /// Takes in what the queue tells.
+    fn hear(&mut self, news: QueueNews) {
+        match &news {
+            QueueNews::Woken(task) => {
+                self.has_asked = false;
+                self.open.insert(task.clone());
+                self.woken.push_back(task.clone());
+            }
+            QueueNews::Gone(_) => {
+                self.is_gone = true;
+                self.told.push_back(news);
+            }
+            QueueNews::Back => {
+                self.is_gone = false;
+                self.told.push_back(news);
             }
         }
     }
@@ -238,7 +233,7 @@ impl Parallel<'_> {
             return;
         };
         for task in wakes.open.clone() {
-            let mut slots = self.slots.iter();
+            let mut slots = self.slots.iter_mut();
             let slot = slots.find(|slot| self.tasks[slot.index].task == task);
             let is_known = slot.is_none_or(|slot| {
                 let row = &self.tasks[slot.index];
@@ -279,21 +274,28 @@ impl Parallel<'_> {
         }
     }
 
-    /// Publishes tasks that this process found free and has no room for.
-    pub(super) fn publish_rest(&self, free: &[TaskRef]) {
+    /// Publishes the next tasks of a look at all, for which this process has no room.
+    pub(super) fn publish_ahead(&self) {
         if let Some(wakes) = &self.wakes {
-            let published = free.iter().take(MOST_PUBLISHED);
-            published.for_each(|task| wakes.queue.publish(&task.id));
+            let published = self.ahead.iter().take(MOST_PUBLISHED);
+            published.for_each(|task| wakes.queue.publish(task));
         }
     }
 
-    /// Waits a moment, or until the queue tells something. Passes on what has to be told of the queue itself.
+    /// Waits a moment, or until something has ended or the queue tells something. Passes on what has to be told of the queue
+    /// itself.
     pub(super) fn rest(&mut self, is_idle: bool, report: &mut dyn FnMut(ParallelNews<'_>)) {
+        let is_long = is_idle && self.wakes.is_some();
+        let rings = self.rings.wait(if is_long { IDLE } else { TICK });
         let Some(wakes) = &mut self.wakes else {
-            sleep(TICK);
             return;
         };
-        wakes.wait(if is_idle { IDLE } else { TICK });
+        for ring in rings {
+            match ring {
+                Ring::Queue(news) => wakes.hear(news),
+                Ring::Ended => {}
+            }
+        }
         for news in wakes.told.drain(..) {
             report(ParallelNews::Queue(&news));
         }
@@ -302,7 +304,7 @@ impl Parallel<'_> {
 
 impl TaskSlot<'_> {
     /// Whether the work tree of the task holds it.
-    fn has_lease(&self, writer: &Writer<'_>, row: &super::ParallelTask) -> bool {
+    fn has_lease(&mut self, writer: &Writer<'_>, row: &super::ParallelTask) -> bool {
         self.lease(writer, row).is_some_and(|lease| lease.is_own)
     }
 }
