@@ -2,10 +2,18 @@
 //!
 //! To start git for that takes longer than everything else that a command does about one of them.
 
-use super::work_trees::KnownWorkTree;
 use std::fs;
 use std::io::{self, Error, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// A work tree of a repository, as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownWorkTree {
+    /// Its root.
+    pub path: PathBuf,
+    /// The name of its branch without `refs/heads/`; `None` if HEAD is detached.
+    pub branch: Option<String>,
+}
 
 /// The work trees that exist, the main one first and the others by their paths, from the git directory that they share; the
 /// main one of a bare repository is that directory. `None` if only git knows: where references are not in files, or a file

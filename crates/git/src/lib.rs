@@ -92,6 +92,7 @@ pub use history::{History, PathChange};
 pub use hooks::{ConfiguredHook, Hooks, HooksLocation};
 pub use index::{Index, resolving};
 pub use journal::MovedPath;
+pub use known_work_trees::KnownWorkTree;
 pub use layout::Layout;
 pub use lock::IndexGate;
 pub use lock_wait::{LockWait, PATIENCE};
@@ -114,7 +115,7 @@ pub use sign::{Identity, Signature};
 pub use sources::{TreeSource, tree_id};
 pub use sparse::WorkTree;
 pub use staged::{IndexSource, StagedFile};
-pub use work_trees::{BranchMoved, Joined, KnownWorkTree, Uncommitted, WorkTrees};
+pub use work_trees::{BranchMoved, Joined, Uncommitted, WorkTrees};
 pub use writers::SeenWriters;
 
 use differences::Differences;

@@ -8,7 +8,7 @@ use super::error::{GitFault, libgit2};
 use super::git::{GitAnswer, GitProgram};
 use super::git_processes::processes_in;
 use super::history::History;
-use super::known_work_trees::{git_directory, known_work_trees, may_be_gone};
+use super::known_work_trees::{KnownWorkTree, git_directory, known_work_trees, may_be_gone};
 use super::lock_wait::{LockWait, PATIENCE};
 use super::references::Refs;
 use orch_base::{Code, Digest, Error, Hint};
@@ -23,15 +23,6 @@ const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(50);
 /// What git says of a file that is gone.
 const VANISHED: &str = "No such file or directory";
-
-/// A work tree of a repository, as git lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownWorkTree {
-    /// Its root.
-    pub path: PathBuf,
-    /// The name of its branch without `refs/heads/`; `None` if HEAD is detached.
-    pub branch: Option<String>,
-}
 
 /// What a work tree holds that is in no commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

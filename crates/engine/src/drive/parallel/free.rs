@@ -2,104 +2,44 @@
 //!
 //! A task is looked at in its work tree, else on its branch, else on the base branch: never in the work tree of a person.
 
+use super::next::TaskChoice;
 use super::remote::{Furthest, RemoteTasks};
 use super::task::TaskStage;
-use super::{AGAIN, LOOK, Parallel};
+use super::{AGAIN, Parallel};
 use crate::apply::Writer;
 use crate::drive::foresee_run;
 use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
 use orch_base::{Digest, RepoPath, TaskId};
 use orch_core::config::{self, BranchMerge, Config};
 use orch_core::decide::{DutyKind, Ending, duty};
-use orch_fleet::random;
 use orch_git::Store;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// How many of the first free tasks are chosen from, after others were faster again and again: two to the power of this.
-const MOST_SPREAD: u32 = 5;
-/// A worker spends at most one part of so many of its time on choosing what to begin next.
-const PART_OF_TIME: u32 = 50;
-
 impl Parallel<'_> {
-    /// Up to so many tasks that an agent can go on with and on which nothing works, those that come first. Notes tasks that
-    /// are done and whose branch is not in the base branch. Returns an error if git cannot be read.
+    /// Tasks that an agent can go on with and on which nothing works, those that come first, enough for this room. Notes tasks
+    /// that are done and whose branch is not in the base branch. Returns an error if git cannot be read.
     pub(super) fn free_tasks(&mut self, room: usize) -> Result<Vec<TaskRef>, Error> {
         let (base, here) = self.base_files()?;
-        // Others who were too late, too, should not choose the same ones.
-        let many = room.max(1 << self.lost);
-        let is_old = self
-            .chosen_until
-            .is_none_or(|until| until <= Instant::now());
-        let mut free = if is_old {
-            Vec::new()
-        } else {
-            self.next_ahead(many, base, &here)?
-        };
-        if free.is_empty() {
-            self.look_ahead(many, base, &here)?;
-            free = self.next_ahead(many, base, &here)?;
-        }
-        spread(&mut free, self.lost);
-        Ok(free)
-    }
-
-    /// Takes up to so many free tasks from those that are ahead.
-    fn next_ahead(
-        &mut self,
-        many: usize,
-        base: Digest,
-        here: &Workspace,
-    ) -> Result<Vec<TaskRef>, Error> {
+        let finder = here.finder();
+        let mut next = std::mem::take(&mut self.next);
+        let taken = next.take(
+            room,
+            TaskChoice {
+                all: &|| Ok(finder.tasks()?.into_iter().map(|task| task.id).collect()),
+                order: self.order,
+                is_free: &mut |id| match finder.task_of_id(id)? {
+                    Some(task) => Ok(self.chance(&task, base, &here)? == TaskChance::Free),
+                    None => Ok(false),
+                },
+            },
+        );
+        self.next = next;
         let mut free = Vec::new();
-        while free.len() < many {
-            let Some(id) = self.ahead.pop_front() else {
-                break;
-            };
-            if let Some(task) = here.finder().task_of_id(&id)?
-                && self.chance(&task, base, here)? == TaskChance::Free
-            {
-                free.push(task);
-            }
+        for id in taken? {
+            free.extend(finder.task_of_id(&id)?);
         }
         Ok(free)
-    }
-
-    /// Chooses what to begin next. If more tasks are free than there is room for, the order of `orch free` decides, and only
-    /// so many are looked at as it takes to know that; the next look begins behind them.
-    fn look_ahead(&mut self, many: usize, base: Digest, here: &Workspace) -> Result<(), Error> {
-        let all = here.finder().tasks()?;
-        let mut free: Vec<TaskId> = Vec::new();
-        self.ahead.clear();
-        let begun = Instant::now();
-        for passed in 0..all.len() {
-            let place = (self.place + passed) % all.len();
-            let task = &all[place];
-            if self.chance(task, base, here)? != TaskChance::Free {
-                continue;
-            }
-            free.push(task.id.clone());
-            if free.len() > many {
-                self.place = place;
-                self.ahead.extend((self.order)()?);
-                // What the order does not name comes last.
-                free.retain(|id| !self.ahead.contains(id));
-                break;
-            }
-        }
-        self.ahead.extend(free);
-        let patience = LOOK.max(begun.elapsed() * PART_OF_TIME);
-        self.chosen_until = Some(Instant::now() + patience);
-        Ok(())
-    }
-
-    /// Notes whether another was faster, for the choice of the next task.
-    pub(super) fn note_race(&mut self, is_lost: bool) {
-        self.lost = if is_lost {
-            (self.lost + 1).min(MOST_SPREAD)
-        } else {
-            self.lost.saturating_sub(1)
-        };
     }
 
     /// The task with this id, and whether an agent can go on with it; `None` if the base branch does not have it.
@@ -146,7 +86,7 @@ impl Parallel<'_> {
         }
         if let Some(tip) = tip
             && self.remote.is_none()
-            && self.has_joined(tip)?
+            && self.joined.contain(self.store.history(), tip)?
             && let Ok(Some(SightChance::Done(_))) = self.end_of(task, here)
         {
             // Whoever has done it has joined it, too.
@@ -186,8 +126,9 @@ impl Parallel<'_> {
             }
         };
         if let Some(tip) = tip {
-            let is_others =
-                self.remote.is_none() && self.options.goes_on && !self.has_joined(tip)?;
+            let is_others = self.remote.is_none()
+                && self.options.goes_on
+                && !self.joined.contain(self.store.history(), tip)?;
             if is_others && self.waited.insert(task.id.clone(), tip) != Some(tip) {
                 // Whoever has done it joins it, unless he was killed.
                 self.again.insert(task.id.clone(), Instant::now() + AGAIN);
@@ -196,7 +137,8 @@ impl Parallel<'_> {
         }
         let is_joined = match tip {
             Some(tip) => {
-                self.has_joined(tip)? || self.store.work_trees().is_contained(tip, base)?
+                self.joined.contain(self.store.history(), tip)?
+                    || self.store.work_trees().is_contained(tip, base)?
             }
             None => true,
         };
@@ -247,11 +189,6 @@ impl Parallel<'_> {
         self.finished.keep_under(rules);
         self.joined.follow(self.store.history(), base)?;
         Ok((base, here))
-    }
-
-    /// Whether the base branch has a commit.
-    fn has_joined(&self, commit: Digest) -> Result<bool, Error> {
-        self.joined.contain(self.store.history(), commit)
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -349,17 +286,6 @@ impl Parallel<'_> {
         } else {
             None
         })
-    }
-}
-
-/// Spreads several workers over the first free tasks, as far as others were faster before.
-fn spread(free: &mut [TaskRef], lost: u32) {
-    let among = free.len().min(1 << lost);
-    if among > 1
-        && let Ok(word) = random(1)
-        && let Ok(byte) = usize::from_str_radix(&word, 16)
-    {
-        free[..among].rotate_left(byte % among);
     }
 }
 

@@ -7,6 +7,7 @@
 mod bell;
 mod free;
 mod landing;
+mod next;
 mod remote;
 mod slot;
 mod task;
@@ -23,6 +24,7 @@ use crate::survey::{Error, TaskRef};
 use bell::Rings;
 use free::FinishedTasks;
 use landing::{BranchOutcome, LandRequest, Landing};
+use next::NextTasks;
 use orch_base::{Class, Digest, TaskId, command};
 use orch_core::config::{BranchMerge, QueueAddress, WorkTreeKind};
 use orch_fleet::queue::QueueNews;
@@ -96,13 +98,8 @@ struct Parallel<'a> {
     /// When tasks are tried again that somebody else held.
     again: BTreeMap<TaskId, Instant>,
     looked: Option<Instant>,
-    /// The tasks to begin next, chosen among all, and until when they are not chosen anew.
-    ahead: VecDeque<TaskId>,
-    chosen_until: Option<Instant>,
-    /// Where the next look at all tasks begins.
-    place: usize,
-    /// How often others were faster lately.
-    lost: u32,
+    /// The tasks to begin next.
+    next: NextTasks,
     /// The tasks of a remote, if they are worked on.
     remote: Option<RemoteTasks<'a>>,
     /// When the lease of a task was renewed last whose branch is being joined.
@@ -167,10 +164,7 @@ pub fn run_parallel(
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),
         looked: None,
-        ahead: VecDeque::new(),
-        chosen_until: None,
-        place: 0,
-        lost: 0,
+        next: NextTasks::default(),
         wakes,
         rings,
         is_stopping: false,
@@ -244,10 +238,9 @@ impl Parallel<'_> {
             {
                 self.try_to_begin(task)?;
             }
-            let rest = free.into_iter().rev();
-            rest.for_each(|task| self.ahead.push_front(task.id));
+            self.next.put_back(free.into_iter().map(|task| task.id));
         }
-        self.publish_ahead();
+        self.publish_next();
         Ok(())
     }
 
@@ -259,7 +252,7 @@ impl Parallel<'_> {
             return Ok(true);
         };
         if error.class() == Class::Busy {
-            self.note_race(true);
+            self.next.note_race(true);
             self.tasks[index].end(TaskStage::Held, error.to_string());
             self.leave_alone(task)?;
         } else {
@@ -375,7 +368,7 @@ impl Parallel<'_> {
         if stage == TaskStage::Done {
             self.done.push(slot.index);
         }
-        self.note_race(stage == TaskStage::Held);
+        self.next.note_race(stage == TaskStage::Held);
         if stage == TaskStage::Held {
             return self.leave_alone(task);
         }

@@ -275,9 +275,9 @@ impl Parallel<'_> {
     }
 
     /// Publishes the next tasks of a look at all, for which this process has no room.
-    pub(super) fn publish_ahead(&self) {
+    pub(super) fn publish_next(&self) {
         if let Some(wakes) = &self.wakes {
-            let published = self.ahead.iter().take(MOST_PUBLISHED);
+            let published = self.next.known().take(MOST_PUBLISHED);
             published.for_each(|task| wakes.queue.publish(task));
         }
     }
