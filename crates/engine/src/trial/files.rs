@@ -19,6 +19,9 @@ const TASK: &str = "trial";
 /// What takes the place of a wildcard or a blank in a path.
 const NAME: &str = "x";
 
+/// The most files of one artifact that are made.
+const MOST_FILES: usize = 5;
+
 /// The bytes of the files of a task, by their names: paths below the task, and those of the repository after a slash.
 pub type TrialBytes = BTreeMap<String, Vec<u8>>;
 
@@ -232,6 +235,33 @@ impl<'a> TrialFiles<'a> {
         {
             Some(artifact) => new_name(artifact),
             None => name.to_owned(),
+        }
+    }
+
+    /// The path of one more file of an artifact beside these; `None` if its pattern has no place for one, or none is given.
+    #[must_use]
+    pub fn another_path(&self, artifact: &Artifact, files: &[GivenFile]) -> Option<String> {
+        let is_of_task = artifact.tree.is_none() && artifact.repository.is_none();
+        let name = artifact.name.as_str();
+        let first = files.iter().find(|file| file.of.value == name)?;
+        let path = self.name_of(first);
+        let (stem, extension) = path.rsplit_once('.').filter(|_| is_of_task)?;
+        let paths = (2..=MOST_FILES).map(|nth| format!("{stem}-{nth}.{extension}"));
+        let mut free = paths.filter(|path| files.iter().all(|file| file.of.value != *path));
+        free.next()
+            .filter(|path| artifact.pattern_of(path).is_some())
+    }
+
+    /// The same content for a file that is named by its path.
+    #[must_use]
+    pub fn by_path(&self, artifact: &Artifact, content: &GivenContent) -> GivenContent {
+        match content {
+            GivenContent::Data(over) if over.is_object() => {
+                let mut whole = self.value(artifact);
+                overlay(&mut whole, over);
+                GivenContent::Data(whole)
+            }
+            content => content.clone(),
         }
     }
 

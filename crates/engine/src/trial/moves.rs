@@ -117,6 +117,19 @@ fn of_artifact(
         files: without,
         ..setup.clone()
     });
+    // More files like it.
+    let mut files = setup.files.clone();
+    for _ in 0..2 {
+        let (Some(content), Some(path)) = (now, trial.files.another_path(artifact, &files)) else {
+            break;
+        };
+        let alike = trial.files.by_path(artifact, content);
+        files = with(&files, &path, Some(alike));
+        found.push(TestSetup {
+            files: files.clone(),
+            ..setup.clone()
+        });
+    }
     // What was there before, so that the present content has changed.
     let mut earlier = vec![Some(GivenContent::Absent), Some(GivenContent::Filled), None];
     earlier.extend(contents.iter().take(3).cloned().map(Some));

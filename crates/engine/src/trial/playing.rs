@@ -16,7 +16,9 @@ use orch_core::decide::{
     signalled, start,
 };
 use orch_core::trial::{state_variants, surround, trial_stamp, trial_step_at};
-use orch_core::workflow::{Artifact, GivenCode, GivenContent, Phase, Signal, TestSetup, Workflow};
+use orch_core::workflow::{
+    Artifact, GivenCode, GivenContent, GivenFile, Phase, Signal, TestSetup, Workflow,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -46,12 +48,20 @@ enum PlayEvent {
     Verified(Box<FreshResult>, Box<Transition>),
     /// This is so from now on, and a step says it, too.
     Related(Box<TestSetup>, Box<Transition>),
-    /// A person writes a file, and a step follows.
-    Ruled(Option<(String, String)>, Box<Transition>),
+    /// A person rules.
+    Ruled(Box<PlayedRuling>),
     /// A step.
     Step(Box<Transition>),
     /// A step that is due at a time.
     Passes(Box<Transition>, Timestamp),
+}
+
+/// What a person orders: the file that says it, if there is one, and the step that follows.
+#[derive(Debug, Clone)]
+struct PlayedRuling {
+    person: String,
+    file: Option<(String, String)>,
+    step: Transition,
 }
 
 /// A play of a workflow.
@@ -166,11 +176,40 @@ impl<'t, 'a> Play<'t, 'a> {
         found: &mut Vec<PlayChoice>,
     ) {
         let name = artifact.name.as_str();
+        self.contents_of(artifact, name, decision, found);
+        let files = self.given.files.iter();
+        let is_further = |file: &&GivenFile| {
+            file.of.value != name && artifact.pattern_of(&file.of.value).is_some()
+        };
+        let mut further: Vec<String> = files
+            .filter(is_further)
+            .map(|file| file.of.value.clone())
+            .collect();
+        further.extend(self.trial.files.another_path(artifact, &self.given.files));
+        for path in &further {
+            self.contents_of(artifact, path, decision, found);
+        }
+    }
+
+    /// The contents of one file of an artifact: the one under its name, or another one under its path.
+    fn contents_of(
+        &self,
+        artifact: &Artifact,
+        name: &str,
+        decision: &Decision,
+        found: &mut Vec<PlayChoice>,
+    ) {
+        let is_path = artifact.name.as_str() != name;
         let mut files = self.given.files.iter();
         let now = files.find(|file| file.of.value == name);
         let mut told_apart = BTreeSet::from([outcome_of(decision)]);
         let mut offered = 0;
         for content in contents(self.trial, artifact, now.map(|file| &file.content)) {
+            let content = if is_path {
+                self.trial.files.by_path(artifact, &content)
+            } else {
+                content
+            };
             if now.is_some_and(|file| file.content == content) || offered >= MOST_OF_ONE {
                 continue;
             }
@@ -356,22 +395,8 @@ impl<'t, 'a> Play<'t, 'a> {
             let label = format!("a person takes the step to {}", due.to);
             found.push(chosen(label, due.clone()));
         } else {
-            for (ruling, verb) in [(Ruling::Approve, "approves"), (Ruling::Reject, "rejects")] {
-                let order = RulingOrder {
-                    ruling,
-                    to: None,
-                    reason: Some(REASON),
-                    overrides: false,
-                    objections: &[],
-                };
-                let stamp = trial_stamp(self.steps, Some(PERSON));
-                let Ok(ruled) = rule_on(workflow, &self.state, &self.facts, order, &stamp) else {
-                    continue;
-                };
-                let file = ruled.draft.map(|draft| (draft.path, draft.text));
-                let label = format!("a person {verb}");
-                let happens = PlayEvent::Ruled(file, Box::new(ruled.transition));
-                found.push(PlayChoice { label, happens });
+            for person in self.people() {
+                self.rulings(&person, found);
             }
         }
         if let Ok(step) = override_to(workflow, &self.state, &self.facts, None, REASON) {
@@ -381,6 +406,46 @@ impl<'t, 'a> Play<'t, 'a> {
         if let Ok(step) = rollback(workflow, &self.state, &self.facts, None, REASON) {
             let label = format!("a person sends it back to {}", step.to);
             found.push(chosen(label, step));
+        }
+    }
+
+    /// Those who may rule in the phase: one of each team, and as many others as are asked for.
+    fn people(&self) -> Vec<String> {
+        let asked = self.phase().and_then(|phase| phase.approvals.as_ref());
+        let Some(asked) = asked else {
+            return vec![PERSON.to_owned()];
+        };
+        let mut people: Vec<String> = asked.teams.iter().map(|team| member(team)).collect();
+        while people.len() < asked.count.max(1) {
+            people.push(format!("person-{}", people.len() + 1));
+        }
+        people
+    }
+
+    /// What a person may say of what is judged in the phase.
+    fn rulings(&self, person: &str, found: &mut Vec<PlayChoice>) {
+        let workflow = self.trial.workflow;
+        for (ruling, verb) in [(Ruling::Approve, "approves"), (Ruling::Reject, "rejects")] {
+            let order = RulingOrder {
+                ruling,
+                to: None,
+                reason: Some(REASON),
+                overrides: false,
+                objections: &[],
+            };
+            let stamp = trial_stamp(self.steps, Some(person));
+            let Ok(ruled) = rule_on(workflow, &self.state, &self.facts, order, &stamp) else {
+                continue;
+            };
+            let ruled = PlayedRuling {
+                person: person.to_owned(),
+                file: ruled.draft.map(|draft| (draft.path, draft.text)),
+                step: ruled.transition,
+            };
+            found.push(PlayChoice {
+                label: format!("{person} {verb}"),
+                happens: PlayEvent::Ruled(Box::new(ruled)),
+            });
         }
     }
 
@@ -400,12 +465,12 @@ impl<'t, 'a> Play<'t, 'a> {
                 result.note(&mut self.facts);
                 self.take(step, None);
             }
-            PlayEvent::Ruled(file, step) => {
-                if let Some((path, text)) = file {
+            PlayEvent::Ruled(ruled) => {
+                if let Some((path, text)) = &ruled.file {
                     let content = GivenContent::Text(text.clone());
                     self.become_so(&self.with_file(path, Some(content)));
                 }
-                self.take(step, Some(PERSON));
+                self.take(&ruled.step, Some(&ruled.person));
             }
             PlayEvent::Step(step) => self.take(step, Some(PERSON)),
             PlayEvent::Passes(step, at) => {
@@ -451,7 +516,23 @@ fn observed(trial: &TrialWorkflow<'_>, given: &TestSetup) -> Facts {
     let (now, _) = trial.files.bytes(given);
     let mut facts = trial.files.facts(&now, given.code.as_ref());
     surround(trial.workflow, given, &mut facts);
+    let phases = trial.workflow.phases.iter();
+    for team in phases
+        .filter_map(|phase| phase.approvals.as_ref())
+        .flat_map(|asked| &asked.teams)
+    {
+        let address = trial_stamp(0, Some(&member(team))).address;
+        facts
+            .inputs
+            .teams
+            .insert(team.clone(), address.into_iter().collect());
+    }
     facts
+}
+
+/// The person of a team.
+fn member(team: &str) -> String {
+    format!("somebody-of-{team}")
 }
 
 /// The verifications of which a workflow speaks; none of them has run.

@@ -376,3 +376,77 @@ fn what_was_verified_is_not_what_is_there_after_the_code_changes() {
     choose(&mut play, &["`tests` runs and passes"]);
     assert!(play.is_over(), "{:#?}", play.way);
 }
+
+const MANY: &str = r#"# M
+
+```toml orch
+[artifact.draft]
+path = "draft.json"
+[artifact.reviews]
+path = "reviews/*.json"
+schema = "r"
+judges = ["draft"]
+[phase.write]
+produces = ["draft"]
+[phase.review]
+needs = ["draft"]
+produces = ["reviews"]
+[phase.sign]
+owner = "human"
+needs = ["draft"]
+approvals = { count = 2, teams = ["law"] }
+[phase.end]
+terminal = true
+[[rule]]
+id = "written"
+from = "write"
+when = "draft.ready"
+to = "review"
+because = "it is written"
+[[rule]]
+id = "read"
+from = "review"
+when = "reviews.ready && reviews.all.filter(r, r.valid && r.data.ok).size() >= 3"
+to = "sign"
+because = "three have read it"
+[[rule]]
+id = "signed"
+from = "sign"
+when = "approvals.sign.missing.size() == 0"
+to = "end"
+because = "it is signed"
+```
+"#;
+
+#[test]
+fn in_a_play_several_people_write_and_approve() {
+    let system = System::empty().with("schemas/r.schema.json", SCHEMA);
+    let (document, workflow) = compiled("m", MANY, &system);
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    choose(
+        &mut play,
+        &[
+            "draft.json appears",
+            "reviews/x.json appears",
+            "reviews/x-2.json appears",
+            "reviews/x-3.json appears",
+            "somebody-of-law approves",
+        ],
+    );
+    assert!(!play.is_over());
+    choose(&mut play, &["person-2 approves"]);
+    assert!(play.is_over(), "{:#?}", play.way);
+    let rule = &workflow.rules[1];
+    let wanted = WantedCase::Decides {
+        phase: &workflow.phases[1].id,
+        rule,
+    };
+    let found = trial.find(wanted).expect("three reviews are made");
+    assert!(
+        found.test_text("three").contains("reviews/x-3.json"),
+        "{}",
+        found.test_text("three")
+    );
+}
