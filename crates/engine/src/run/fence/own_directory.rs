@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// How the name of a directory begins that is locked, as long as its process lives.
-const LOCKED: &str = "orch-fence-";
+const LOCKED: &str = "orch-fenced-";
 /// How it begins before.
 const NEW: &str = "orch-making-";
 
@@ -133,13 +133,13 @@ mod tests {
     fn only_what_nobody_holds_any_more_is_removed() {
         let place = tempfile::tempdir().expect("a directory");
         let own = OwnDirectory::make(place.path()).expect("made");
-        let left = place.path().join("orch-fence-left");
+        let left = place.path().join("orch-fenced-left");
         fs::create_dir_all(left.join("tmp/closed/below")).expect("made");
         fs::write(left.join("tmp/closed/file"), "").expect("written");
         let closed = fs::Permissions::from_mode(0o500);
         fs::set_permissions(left.join("tmp/closed"), closed).expect("set");
         let target = tempfile::tempdir().expect("a directory");
-        let link = place.path().join("orch-fence-link");
+        let link = place.path().join("orch-fenced-link");
         std::os::unix::fs::symlink(target.path(), &link).expect("linked");
         fs::create_dir(place.path().join("orch-making-x")).expect("made");
         remove_dead(place.path());
