@@ -429,9 +429,9 @@ fn in_a_play_several_people_write_and_approve() {
         &mut play,
         &[
             "draft.json appears",
-            "reviews/x.json appears",
-            "reviews/x-2.json appears",
-            "reviews/x-3.json appears",
+            "reviews/reviews.json appears",
+            "reviews/reviews-2.json appears",
+            "reviews/reviews-3.json appears",
             "somebody-of-law approves",
         ],
     );
@@ -445,7 +445,7 @@ fn in_a_play_several_people_write_and_approve() {
     };
     let found = trial.find(wanted).expect("three reviews are made");
     assert!(
-        found.test_text("three").contains("reviews/x-3.json"),
+        found.test_text("three").contains("reviews/reviews-3.json"),
         "{}",
         found.test_text("three")
     );
