@@ -3,6 +3,7 @@
 
 use super::table::{Row, Table, Target};
 use super::{ORCH, World, median, paired};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -24,17 +25,28 @@ fn id(number: usize) -> String {
     format!("t-{number:03}")
 }
 
-fn with_tasks() -> World {
+/// Tasks each of which waits for so many of those before it.
+fn with_tasks(waits_for: usize) -> World {
     let world = World::new();
-    for number in 0..MANY {
-        world.orch(&["new", &id(number)]);
-    }
+    let issue = |number: usize| {
+        let others = (number.saturating_sub(waits_for)..number).map(|other| {
+            json!({"issue_id": id(number), "depends_on_id": id(other), "type": "blocks"})
+        });
+        let others: Vec<Value> = others.collect();
+        let issue = json!({
+            "id": id(number), "title": "Measure", "status": "open", "issue_type": "task", "dependencies": others,
+        });
+        format!("{issue}\n")
+    };
+    let issues: String = (0..MANY).map(issue).collect();
+    world.write(".git/issues.jsonl", &issues);
+    world.orch(&["new", "--from", ".git/issues.jsonl"]);
     world.orch(&["watch", "--once"]);
     world
 }
 
 fn local(table: &mut Table) {
-    let world = with_tasks();
+    let world = with_tasks(0);
     let [take, suggest, free, status] = paired([
         Box::new(|| {
             let took = world.time(ORCH, &["take", "t-042", "--json"]);
@@ -121,7 +133,7 @@ impl Clone {
 }
 
 fn over_git(table: &mut Table) {
-    let clone = Clone::of(with_tasks());
+    let clone = Clone::of(with_tasks(0));
     clone.hold(0..10);
     let [few, ..] = of_leases(table, &clone, 10);
     clone.hold(10..MANY - 1);
@@ -148,18 +160,8 @@ fn of_leases(table: &mut Table, clone: &Clone, held: usize) -> [f64; 4] {
 
 /// Tasks each of which waits for the two before it.
 fn related(table: &mut Table) {
-    let world = World::new();
-    for number in 0..MANY {
-        let after: Vec<String> = (number.saturating_sub(2)..number).map(id).collect();
-        let (id, after) = (id(number), after.join(","));
-        if after.is_empty() {
-            world.orch(&["new", &id]);
-        } else {
-            world.orch(&["new", &id, "--after", &after]);
-        }
-    }
-    world.orch(&["watch", "--once"]);
-    let plain = with_tasks();
+    let world = with_tasks(2);
+    let plain = with_tasks(0);
     let [free, status, plain_status, one, plain_one] = paired([
         Box::new(|| world.time(ORCH, &["free", "--json"])),
         Box::new(|| world.time(ORCH, &["status", "--json"])),

@@ -309,7 +309,7 @@ impl Parallel<'_> {
         }
         arguments.extend(self.options.arguments.iter().cloned());
         let bell = self.rings.bell();
-        let mut slot = TaskSlot::open(index, task, claim, setup, arguments, (row, bell))?;
+        let mut slot = TaskSlot::open(index, task, claim, setup, arguments, row, bell)?;
         slot.go_on(row)?;
         self.slots.push(slot);
         Ok(())

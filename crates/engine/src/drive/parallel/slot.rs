@@ -51,7 +51,8 @@ impl<'a> TaskSlot<'a> {
         claim: TreeClaim<'a>,
         setup: Vec<Vec<String>>,
         arguments: Vec<OsString>,
-        (row, bell): (&ParallelTask, Bell),
+        row: &ParallelTask,
+        bell: Bell,
     ) -> Result<Self, Error> {
         let directory = parent(&row.log);
         fs::create_dir_all(directory).map_err(|source| io_error(directory, source))?;
