@@ -29,9 +29,9 @@ fn id(number: usize) -> String {
 fn with_tasks(waits_for: usize) -> World {
     let world = World::new();
     let issue = |number: usize| {
-        let others = (number.saturating_sub(waits_for)..number).map(|other| {
-            json!({"issue_id": id(number), "depends_on_id": id(other), "type": "blocks"})
-        });
+        let others = (number.saturating_sub(waits_for)..number).map(
+            |other| json!({"issue_id": id(number), "depends_on_id": id(other), "type": "blocks"}),
+        );
         let others: Vec<Value> = others.collect();
         let issue = json!({
             "id": id(number), "title": "Measure", "status": "open", "issue_type": "task", "dependencies": others,

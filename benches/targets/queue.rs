@@ -208,6 +208,7 @@ mod measured {
         let task = writer.workspace.finder().task(task).expect("a task");
         let plan = AdvancePlan {
             may: &|_| true,
+            lapses: false,
             once: false,
             own: true,
             dry_run: false,
