@@ -7,8 +7,7 @@ use serde_json::Value;
 #[must_use]
 pub fn written(format: Format, value: &Value) -> Option<String> {
     match format {
-        // JSON is YAML, too.
-        Format::Json | Format::Yaml => Some(format!("{value:#}\n")),
+        Format::Json | Format::Yaml | Format::Toml => format.written(value),
         Format::Jsonl => {
             let mut text = String::new();
             for item in value.as_array()? {
@@ -16,7 +15,6 @@ pub fn written(format: Format, value: &Value) -> Option<String> {
             }
             Some(text)
         }
-        Format::Toml => toml::to_string(value).ok(),
         Format::Csv => table(value),
         Format::Markdown
         | Format::Junit

@@ -1,7 +1,7 @@
 //! `orch migrate`: moves tasks to the present version of their workflow.
 
 use super::prelude::{Args, Context, ExitCode, Failure, LockArgs, Ui};
-use orch_base::{Diagnostic, Hint};
+use orch_base::{Diagnostic, Hint, Severity};
 use orch_engine::apply::{PlannedMigration, TaskMigration, TaskOutcome};
 use orch_engine::gather;
 use orch_engine::survey::TaskRef;
@@ -16,6 +16,8 @@ use orch_view::{Finding, MigrationLine, MigrationList};
 ///
 /// What was used up stays used up. A task that goes on in another phase does the work of that phase and of later ones anew.
 /// Tasks that follow the present version, or one that differs only in prose or layout, and finished ones stay as they are.
+///
+/// A document that HEAD does not have as it is moves nothing, because no audit could verify it: commit it first.
 ///
 /// Exits with 1 if a task cannot move, with 3 if none has to.
 #[derive(Debug, Args)]
@@ -38,12 +40,21 @@ pub fn run(args: &MigrateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     let mut moving: Vec<TaskRef> = Vec::new();
     let mut lines = Vec::new();
     let mut refused = Vec::new();
+    let mut uncommitted: Vec<Diagnostic> = Vec::new();
+    let mut cannot = 0;
     let mut unchanged = 0;
     for task in tasks.iter().filter(|task| !task.id.is_archived()) {
         match migrate.plan(task) {
             Ok(PlannedMigration::Nothing) => unchanged += 1,
             Ok(PlannedMigration::Refused(why)) => refused.push(why),
             Ok(PlannedMigration::Moves(moved)) => {
+                let is_held = moved.unverifiable.is_some() && !args.plan;
+                let why = moved.unverifiable.clone().map(|why| held(why, args.plan));
+                uncommitted.extend(why.filter(|why| !uncommitted.contains(why)));
+                if is_held {
+                    cannot += 1;
+                    continue;
+                }
                 lines.push(line(task, &moved));
                 moving.push(task.clone());
             }
@@ -65,7 +76,9 @@ pub fn run(args: &MigrateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
             }
         }
     }
-    let has_refused = !refused.is_empty() || problems.iter().any(Diagnostic::is_error);
+    let has_refused =
+        cannot > 0 || !refused.is_empty() || problems.iter().any(Diagnostic::is_error);
+    cannot += refused.len();
     let is_idle = lines.is_empty();
     let list = MigrationList {
         applied: !args.plan,
@@ -73,13 +86,14 @@ pub fn run(args: &MigrateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
         refused: refused.iter().map(Finding::of).collect(),
         unchanged,
     };
+    problems.extend(uncommitted);
     problems.iter().for_each(|problem| ui.finding(problem));
     if context.global.json {
         ui.document(&list)?;
     } else {
         refused.iter().for_each(|problem| ui.finding(problem));
         ui.answer(&list.text(ui.paint, ui.width))?;
-        status(&list, args.plan, ui);
+        ui.status(&summary(&list, cannot));
     }
     Ok(match (has_refused, is_idle) {
         (true, _) => ExitCode::No,
@@ -88,18 +102,40 @@ pub fn run(args: &MigrateArgs, context: &Context, ui: &Ui) -> Result<ExitCode, F
     })
 }
 
-fn status(list: &MigrationList, is_plan: bool, ui: &Ui) {
-    let moves = counted(list.migrations.len(), "task");
-    let rest = format!("{} unchanged", list.unchanged);
-    if !is_plan {
-        return ui.status(&format!("{moves} moved, {rest}"));
+/// The finding about a document that HEAD does not have: it holds every move, and a plan only warns of it.
+fn held(why: Diagnostic, is_plan: bool) -> Diagnostic {
+    let severity = if is_plan {
+        why.severity
+    } else {
+        Severity::Error
+    };
+    Diagnostic { severity, ..why }
+}
+
+/// How many tasks move, stay in their phase, cannot move and need not.
+fn summary(list: &MigrationList, cannot: usize) -> String {
+    let migrations = list.migrations.iter();
+    let stay = migrations.filter(|line| line.from == line.to).count();
+    let moves = counted(list.migrations.len() - stay, "task");
+    let (moved, stays) = if list.applied {
+        ("moved", "stayed in the same phase")
+    } else {
+        ("would move", "would stay in the same phase")
+    };
+    let mut parts = vec![format!("{moves} {moved}")];
+    if stay > 0 {
+        parts.push(format!("{stay} {stays}"));
     }
-    let hint = if list.migrations.is_empty() {
+    if cannot > 0 {
+        parts.push(format!("{cannot} cannot"));
+    }
+    parts.push(format!("{} unchanged", list.unchanged));
+    let hint = if list.applied || list.migrations.is_empty() {
         String::new()
     } else {
         format!("; {}", Hint::run(&["orch", "migrate"]))
     };
-    ui.status(&format!("{moves} would move, {rest}{hint}"));
+    format!("{}{hint}", parts.join(", "))
 }
 
 fn line(task: &TaskRef, moved: &TaskMigration) -> MigrationLine {
@@ -111,5 +147,48 @@ fn line(task: &TaskRef, moved: &TaskMigration) -> MigrationLine {
         to_workflow: moved.migration.to.to_string(),
         dropped: moved.dropped.clone(),
         commit: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_stands_in_one_number_of_the_summary() {
+        let line = |from: &str, to: &str| MigrationLine {
+            task: "t".to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            from_workflow: "w@1".to_owned(),
+            to_workflow: "w@2".to_owned(),
+            dropped: Vec::new(),
+            commit: None,
+        };
+        let list = |applied, migrations| MigrationList {
+            applied,
+            migrations,
+            refused: Vec::new(),
+            unchanged: 4,
+        };
+        let (stays, moves) = (line("a", "a"), line("a", "b"));
+        for (applied, migrations, cannot, said) in [
+            (true, vec![], 0, "0 tasks moved, 4 unchanged"),
+            (true, vec![], 2, "0 tasks moved, 2 cannot, 4 unchanged"),
+            (
+                true,
+                vec![stays.clone(), moves.clone()],
+                0,
+                "1 task moved, 1 stayed in the same phase, 4 unchanged",
+            ),
+            (
+                false,
+                vec![stays, moves],
+                1,
+                "1 task would move, 1 would stay in the same phase, 1 cannot, 4 unchanged; orch migrate",
+            ),
+        ] {
+            assert_eq!(summary(&list(applied, migrations), cannot), said);
+        }
     }
 }

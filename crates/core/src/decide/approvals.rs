@@ -32,6 +32,8 @@ pub(super) struct Approvals {
     pub stale: Vec<String>,
     /// Those who wrote what somebody else has to judge.
     pub writers: Vec<String>,
+    /// The files of which nobody saw who wrote them, where that has to be known. Guards do not see it.
+    pub unseen: Vec<String>,
 }
 
 impl Approvals {
@@ -75,6 +77,9 @@ impl Approvals {
                 "{} wrote what somebody else has to judge",
                 self.writers.join(", ")
             ));
+        }
+        if !self.unseen.is_empty() {
+            said.push(format!("who wrote {} is unknown", self.unseen.join(", ")));
         }
         if !self.stale.is_empty() {
             said.push(format!(
@@ -162,6 +167,13 @@ impl Rulings<'_> {
             rejected: Vec::new(),
             stale: Vec::new(),
             writers: Vec::new(),
+            unseen: self
+                .evaluation
+                .grounds()
+                .unseen(self.evaluation.phase)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         };
         for one in said {
             let person = one.person.clone();

@@ -125,11 +125,10 @@ impl<'a> Drafting<'a> {
     fn text(&self, artifact: &Artifact) -> Option<String> {
         let schema = artifact.schema.as_ref();
         match artifact.format {
-            // JSON is YAML, too.
-            Format::Json | Format::Yaml => {
+            Format::Json | Format::Yaml | Format::Toml => {
                 let example = schema.and_then(SchemaText::example)?;
                 let value = self.value(schema?.value()?, example, &artifact.name);
-                Some(format!("{value:#}\n"))
+                artifact.format.written(&value)
             }
             Format::Markdown => Some(unwritten_markdown(
                 &artifact.example_for(&self.evaluation.facts.task, None)?,

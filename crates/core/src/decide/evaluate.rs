@@ -807,7 +807,9 @@ impl Evaluation<'_> {
                         what,
                         owner: dependence.owner,
                     };
-                    expect::of_verdict(self, &dependence.verdict, decision);
+                    if let Some(verdict) = &dependence.verdict {
+                        expect::of_verdict(self, verdict, decision);
+                    }
                     return;
                 }
                 decision.evidence.clone_from(&transition.evidence);

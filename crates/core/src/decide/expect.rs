@@ -551,6 +551,15 @@ impl Evaluation<'_> {
                 effect,
             ));
         }
+        if rejected.is_none() {
+            for to in self.rulings().named_rejections() {
+                let named = to.as_str();
+                let argv = ["orch", "reject", task, "--to", named, "--reason", WHY];
+                let effect = format!("reject: move to `{to}`");
+                let reject = choice("reject", argv, Owner::Human, effect);
+                decision.options.push(reject);
+            }
+        }
         if let Some(to) = rejected {
             let argv = ["orch", "reject", task, "--reason", WHY];
             let reject = choice("reject", argv, Owner::Human, format!("send back to `{to}`"));

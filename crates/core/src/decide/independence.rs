@@ -1,4 +1,7 @@
-//! Whether the verdict of a phase is by somebody else than those who wrote what it judges.
+//! Whether the verdict of a phase, or its several approvals, are by somebody else than those who wrote what they judge.
+//!
+//! `[require] independent` asks for knowledge: whoever judges has to be known, and so do those who wrote what is judged,
+//! because a writer whom nobody saw may be the one who judges.
 
 use super::evaluation::Evaluation;
 use super::grounds::Grounds;
@@ -6,17 +9,28 @@ use super::{ActorKind, FileFact, FileWriter, Inputs, Transition};
 use crate::workflow::{Artifact, Independence, Owner, Phase};
 use orch_base::{ArtifactName, Code, Diagnostic, Hint};
 
-/// A verdict that is not known to be by somebody else.
+/// A verdict, or several approvals, not known to be by somebody else.
 pub(super) struct Dependence {
-    pub verdict: ArtifactName,
-    /// The file of the verdict.
-    pub path: String,
+    /// The verdict; `None` if people approve.
+    pub verdict: Option<ArtifactName>,
+    /// The file whose writer is wrong or unknown.
+    path: String,
     /// The explanation to show.
     pub why: String,
-    /// Whether its writer is unknown, and not one of those who wrote what it judges.
-    pub is_unknown: bool,
+    fault: WriterFault,
     /// Who may give another verdict.
     pub owner: Owner,
+}
+
+/// What is wrong with the writers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WriterFault {
+    /// Whoever judges wrote what is judged, or is none who may judge it.
+    NoOther,
+    /// Nobody saw who wrote the verdict.
+    VerdictUnseen,
+    /// Nobody saw who wrote what is judged.
+    JudgedUnseen,
 }
 
 impl Grounds<'_> {
@@ -34,13 +48,42 @@ impl Grounds<'_> {
             .filter(|phase| !phase.not_by.is_empty())
             .flat_map(|phase| self.dependences(phase));
         found
-            .filter(|one| !one.is_unknown || is_required)
-            .map(|one| one.why)
+            .filter(|one| one.fault == WriterFault::NoOther || is_required)
+            .map(|one| match one.fault {
+                WriterFault::JudgedUnseen => {
+                    format!("{}: change it and commit it yourself", one.why)
+                }
+                _ => one.why,
+            })
             .collect()
     }
 
-    /// What keeps a task from leaving its phase by a transition that rests on a verdict; `None` if nothing does. The way
-    /// back is always open.
+    /// The files that a phase wants judged by somebody else and of which nobody saw who wrote them, if `orch.toml`
+    /// requires that it is known.
+    pub(super) fn unseen(&self, phase: &Phase) -> Vec<&str> {
+        if !self.evaluation.facts.inputs.require.independent {
+            return Vec::new();
+        }
+        self.of_unknown_writer(phase)
+    }
+
+    fn of_unknown_writer(&self, phase: &Phase) -> Vec<&str> {
+        let mut found = Vec::new();
+        for judged in &phase.not_by {
+            let Some(seen) = self.evaluation.seen_of(judged) else {
+                continue;
+            };
+            for file in &seen.counting {
+                if file.digest.is_some() && file.writers.is_empty() {
+                    found.push(file.path.as_str());
+                }
+            }
+        }
+        found
+    }
+
+    /// What keeps a task from leaving its phase by a transition that rests on a verdict or on approvals; `None` if nothing
+    /// does. The way back is always open.
     pub(super) fn dependence_of(&self, due: &Transition) -> Option<Dependence> {
         let is_forward = self.evaluation.workflow.position(&due.to)
             > self.evaluation.workflow.position(&self.evaluation.phase.id);
@@ -50,16 +93,16 @@ impl Grounds<'_> {
         {
             return None;
         }
-        self.dependences(self.evaluation.phase)
-            .into_iter()
-            .find(|one| {
-                due.evidence
-                    .iter()
-                    .any(|named| named.artifact == one.verdict)
-            })
+        let rests_on = |verdict: &ArtifactName| {
+            let mut evidence = due.evidence.iter();
+            evidence.any(|named| named.artifact == *verdict)
+        };
+        let mut found = self.dependences(self.evaluation.phase).into_iter();
+        // No transition leads on from a phase with approvals but by them.
+        found.find(|one| one.verdict.as_ref().is_none_or(rests_on))
     }
 
-    /// The verdicts of a phase that count, each with what is wrong with its writer.
+    /// The verdicts of a phase that count, each with what is wrong with its writer, and what is wrong with its approvals.
     fn dependences(&self, phase: &Phase) -> Vec<Dependence> {
         let produced: Vec<&Artifact> = phase
             .produces
@@ -82,6 +125,10 @@ impl Grounds<'_> {
                 );
             }
         }
+        let unseen = self.of_unknown_writer(phase);
+        if let Some(path) = unseen.first().filter(|_| phase.approvals.is_some()) {
+            found.push(Dependence::on_unseen(None, path, "approves it"));
+        }
         found
     }
 
@@ -97,6 +144,19 @@ impl Grounds<'_> {
 }
 
 impl Dependence {
+    /// Nobody saw who wrote the file at `path`, which is judged.
+    fn on_unseen(verdict: Option<ArtifactName>, path: &str, judges: &str) -> Self {
+        Self {
+            verdict,
+            path: path.to_owned(),
+            why: format!(
+                "who wrote {path} is unknown, so nobody can tell whether somebody else {judges}"
+            ),
+            fault: WriterFault::JudgedUnseen,
+            owner: Owner::Human,
+        }
+    }
+
     /// The reason why the task stays where it is.
     pub(super) fn reason(&self, inputs: &Inputs) -> String {
         match &inputs.fault {
@@ -113,14 +173,24 @@ impl Dependence {
 
     /// What would be right.
     pub(super) fn what(&self) -> String {
-        format!("a verdict by somebody else in {}", self.path)
+        match self.fault {
+            WriterFault::JudgedUnseen => format!("{} by a writer who is known", self.path),
+            _ => format!("a verdict by somebody else in {}", self.path),
+        }
     }
 
     /// The finding, with what to do.
     pub(super) fn finding(&self, evaluation: &Evaluation<'_>) -> Diagnostic {
         let task = evaluation.facts.task.as_str();
         let approve = ["orch", "approve", task];
-        let hint = if self.is_unknown {
+        let hint = if self.fault == WriterFault::JudgedUnseen {
+            let change = format!(
+                "change {} and commit it yourself before the next step, or let a run write it: then its writer is \
+                 known; or continue against the rules: ",
+                self.path
+            );
+            Hint::from(change.as_str()).command(&["orch", "next", task, "--override", super::WHY])
+        } else if self.fault == WriterFault::VerdictUnseen {
             Hint::from("give it by ")
                 .command(&approve)
                 .text(", let a run write it, or commit it by hand: then its writer is known; or continue against the rules: ")
@@ -149,16 +219,16 @@ fn of_verdict(
 ) -> Option<Dependence> {
     let path = &file.path;
     let mut found = Dependence {
-        verdict: artifact.name.clone(),
+        verdict: Some(artifact.name.clone()),
         path: path.clone(),
         why: format!("who wrote {path} is unknown"),
-        is_unknown: true,
+        fault: WriterFault::VerdictUnseen,
         owner: phase.owner,
     };
     if file.writers.is_empty() {
         return Some(found);
     }
-    found.is_unknown = false;
+    found.fault = WriterFault::NoOther;
     for writer in &file.writers {
         if phase.independent == Independence::People && writer.kind != ActorKind::Human {
             found.why = format!(
@@ -190,5 +260,8 @@ fn of_verdict(
             return Some(found);
         }
     }
-    None
+    let grounds = evaluation.grounds();
+    let unseen = grounds.of_unknown_writer(phase);
+    let path = unseen.first()?;
+    Some(Dependence::on_unseen(found.verdict, path, "judges it"))
 }

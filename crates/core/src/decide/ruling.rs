@@ -3,7 +3,8 @@
 //! If a file already decides, the decision takes the transition that it makes due. Otherwise the file is
 //! drafted from the schema of an output: the choices of one of its examples (enumerations, constants and
 //! booleans), and the properties that the schema marks with `x-orch-fill`. A schema says with `x-orch-verdict` that its
-//! files are verdicts: a person may write such an output whoever owns the phase.
+//! files are verdicts: a person may write such an output whoever owns the phase. [`Rulings::undrafted`] says why an output
+//! cannot be drafted.
 
 use super::evaluation::{Evaluation, SeenTask};
 use super::grounds::outdated_in_words;
@@ -198,7 +199,7 @@ impl Rulings<'_> {
     /// A rejection where a need of the phase is gone, so that no verdict moves the task: the order back.
     fn rolled_back(&self, order: RulingOrder<'_>) -> Option<Ruled> {
         let reason = order.reason.filter(|_| order.ruling == Ruling::Reject)?;
-        self.outputs().next()?;
+        self.outputs().find(|output| is_value(output.format))?;
         if self
             .evaluation
             .broken_needs(&self.evaluation.phase.needs, &[])
@@ -350,6 +351,74 @@ impl Rulings<'_> {
         found
     }
 
+    /// The phases to which rejections lead that have to name their phase, because no example says which is meant: each once.
+    pub(super) fn named_rejections(&self) -> Vec<PhaseId> {
+        let order = RulingOrder {
+            ruling: Ruling::Reject,
+            to: None,
+            reason: None,
+            overrides: false,
+            objections: &[],
+        };
+        let stamp = Stamp::of_no_record();
+        if self.rejection(order, &stamp).is_some() {
+            return Vec::new();
+        }
+        let approval = self.approval(order, &stamp).map(|(due, _)| due.to);
+        let mut found = Vec::new();
+        for (due, _) in self.drafted(order, &stamp, Choices::Varied) {
+            if Some(&due.to) != approval.as_ref() && !found.contains(&due.to) {
+                found.push(due.to);
+            }
+        }
+        found
+    }
+
+    /// Why a decision cannot be written: the first output that a person may write, that is not there, and of which there is
+    /// no draft. `None` if there is none.
+    fn undrafted(&self) -> Option<String> {
+        for artifact in self.outputs() {
+            let is_there = self
+                .evaluation
+                .seen_of(&artifact.name)
+                .is_some_and(|seen| seen.derived.ready());
+            let why = match self.hindrance(artifact) {
+                Some(why) if !is_there => why,
+                _ => continue,
+            };
+            return Some(format!(
+                "`orch approve` and `orch reject` cannot write `{}`, because {why}",
+                artifact.name
+            ));
+        }
+        None
+    }
+
+    /// Why there is no draft of an output, if so.
+    fn hindrance(&self, artifact: &Artifact) -> Option<String> {
+        let path = self.evaluation.path_of(&artifact.name);
+        let schema = artifact.schema.as_ref().and_then(SchemaText::value);
+        if !is_value(artifact.format) {
+            Some(format!(
+                "it is a file of the format {}",
+                artifact.format.as_str()
+            ))
+        } else if blank(&path).is_some() {
+            Some(format!("{path} may have several names"))
+        } else if let Some(schema) = schema {
+            let examples = choices_of(schema, Choices::OfExamples);
+            if examples.is_empty() {
+                Some("its schema has no example".to_owned())
+            } else if !has_marks(schema) {
+                Some("its schema marks no property with `x-orch-fill`".to_owned())
+            } else {
+                None
+            }
+        } else {
+            Some("it has no schema".to_owned())
+        }
+    }
+
     /// The outputs of the phase that a person may write: the verdicts, and in a phase that a person owns all that have
     /// to be there.
     fn outputs(&self) -> impl Iterator<Item = &Artifact> {
@@ -363,7 +432,7 @@ impl Rulings<'_> {
             .filter_map(|name| self.evaluation.workflow.artifact(name));
         artifacts.filter(move |artifact| {
             let is_owed = is_persons && !self.evaluation.phase.optional.contains(&artifact.name);
-            artifact.format == Format::Json && (is_owed || artifact.is_verdict())
+            is_owed || artifact.is_verdict()
         })
     }
 
@@ -376,7 +445,7 @@ impl Rulings<'_> {
     ) -> impl Iterator<Item = (&Artifact, Draft)> {
         let outputs = self
             .outputs()
-            .filter(|artifact| blank(&self.evaluation.path_of(&artifact.name)).is_none());
+            .filter(|artifact| self.hindrance(artifact).is_none());
         outputs.flat_map(move |artifact| {
             let schema = artifact
                 .schema
@@ -390,16 +459,12 @@ impl Rulings<'_> {
                 Vec::new()
             };
             let choices = choices.into_iter();
-            let values = choices
-                .filter_map(|choice| self.unspent(schema, choice, &artifact.name, order, stamp));
-            let drafts = values.map(|value| (artifact, self.with_value(artifact, value, stamp)));
+            let values =
+                choices.filter_map(|choice| self.unspent(schema, choice, artifact, order, stamp));
+            let drafts = values
+                .map(|(value, text)| (artifact, self.with_text(artifact, value, text, stamp)));
             drafts.collect::<Vec<_>>()
         })
-    }
-
-    fn with_value(&self, artifact: &Artifact, value: Value, stamp: &Stamp) -> Draft {
-        let text = text_of(&value);
-        self.with_text(artifact, value, text, stamp)
     }
 
     /// The file of an artifact with a text, which reads as this value.
@@ -456,31 +521,33 @@ impl Rulings<'_> {
         ask(&SeenTask::of(workflow, state, facts, phase).evaluation())
     }
 
-    /// The value of a decision with these choices, as [`Self::filled`]. If the same decision was used up within this
-    /// second, the time in the new one is later, so that it counts.
+    /// The value of a decision with these choices, as [`Self::filled`], and its text. If the same decision was used up
+    /// within this second, the time in the new one is later, so that it counts.
     fn unspent(
         &self,
         schema: &Value,
         choices: Map<String, Value>,
-        artifact: &ArtifactName,
+        artifact: &Artifact,
         order: RulingOrder<'_>,
         stamp: &Stamp,
-    ) -> Option<Value> {
+    ) -> Option<(Value, String)> {
         let Evaluation {
             workflow, state, ..
         } = self.evaluation;
+        let name = &artifact.name;
         let mut stamp = stamp.clone();
-        let mut value = self.filled(schema, choices.clone(), artifact, order, &stamp)?;
+        let mut value = self.filled(schema, choices.clone(), name, order, &stamp)?;
         loop {
-            let digest = workflow.digest.format().blob(text_of(&value).as_bytes());
-            if !is_spent(workflow, state, artifact, digest) {
-                return Some(value);
+            let text = artifact.format.written(&value)?;
+            let digest = workflow.digest.format().blob(text.as_bytes());
+            if !is_spent(workflow, state, name, digest) {
+                return Some((value, text));
             }
             stamp.at = Timestamp::from_seconds(stamp.at.seconds() + 1);
-            let later = self.filled(schema, choices.clone(), artifact, order, &stamp)?;
+            let later = self.filled(schema, choices.clone(), name, order, &stamp)?;
             // Without a time, the same decision has the same bytes for ever.
             if later == value {
-                return Some(value);
+                return Some((value, text));
             }
             value = later;
         }
@@ -596,6 +663,24 @@ impl Rulings<'_> {
             let why = "the due transition requires no person";
             return nothing_to(order, why, Hint::run(&["orch", "next", task]));
         }
+        let ways = match order.ruling {
+            Ruling::Reject if order.to.is_none() => self.named_rejections(),
+            _ => Vec::new(),
+        };
+        if let Some(first) = ways.first() {
+            let named: Vec<String> = ways.iter().map(|to| format!("`{to}`")).collect();
+            let why = format!("say to which phase: {}", named.join(" or "));
+            let argv = [
+                "orch",
+                "reject",
+                task,
+                "--to",
+                first.as_str(),
+                "--reason",
+                WHY,
+            ];
+            return nothing_to(order, &why, Hint::run(&argv));
+        }
         let others = decision
             .diagnostics
             .iter()
@@ -640,6 +725,14 @@ impl Rulings<'_> {
             ]),
             None => what_to_do(&decision, task),
         };
+        if let Some(why) = self.undrafted().filter(|_| !lacks_needs) {
+            let why = format!("{}; {why}", decision.reason);
+            let hint = Hint::from("write the file yourself: ")
+                .command(&["orch", "prompt", task])
+                .text("; then: ")
+                .command(&["orch", "next", task]);
+            return nothing_to(order, &why, hint);
+        }
         nothing_to(order, &decision.reason, hint)
     }
 
@@ -704,9 +797,16 @@ fn digest_at(facts: &Facts, path: &str) -> Option<Digest> {
     files.find(|file| file.path == path)?.digest
 }
 
-/// The text of a file with this value.
-fn text_of(value: &Value) -> String {
-    format!("{value:#}\n")
+/// Whether a file of the format is a single value that can be written.
+fn is_value(format: Format) -> bool {
+    matches!(format, Format::Json | Format::Yaml | Format::Toml)
+}
+
+/// Whether a schema marks a property that a decision writes.
+fn has_marks(schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut shapes = properties.into_iter().flat_map(Map::values);
+    shapes.any(|shape| mark_of(shape).is_some())
 }
 
 /// What a decision writes into a property, as its schema says.

@@ -29,7 +29,9 @@ pub fn asked_verdict<'w>(workflow: &'w Workflow, phase: &Phase) -> Option<&'w Ar
         .filter_map(|name| workflow.artifact(name));
     let mut verdicts = produced.filter(|artifact| {
         let is_owed = phase.owner == Owner::Human && !phase.optional.contains(&artifact.name);
-        artifact.format == Format::Json && (is_owed || artifact.is_verdict())
+        // JSON is YAML, too.
+        let is_json = matches!(artifact.format, Format::Json | Format::Yaml);
+        is_json && (is_owed || artifact.is_verdict())
     });
     verdicts.next()
 }

@@ -63,9 +63,13 @@ pub fn trial_step_at(at: Timestamp) -> u64 {
         .div_ceil(PACE.unsigned_abs())
 }
 
-/// The address of a person of whom only a name is given.
+/// The address of a person, also of one of whom only a name is given.
 fn address(name: &str) -> String {
-    format!("{name}@example.org")
+    if name.contains('@') {
+        name.to_owned()
+    } else {
+        format!("{name}@example.org")
+    }
 }
 
 /// The task that a test describes. `before` is what was observed of it on its way, `now` what is observed at its end.
@@ -350,7 +354,8 @@ fn other(task: &GivenTask, part: bool) -> Option<OtherTask> {
     })
 }
 
-/// Lets the named people approve or reject in the present phase. Each team that is asked for has one of them, in order.
+/// Lets the named people approve or reject in the present phase; one who is named twice counts by what was said last. Each team
+/// that is asked for has one of them, in order.
 fn approvals(workflow: &Workflow, setup: &TestSetup, now: &mut Facts, state: &mut State) {
     let phase = state.phase.clone().unwrap_or_default();
     let Some(phase) = workflow.phase_named(&phase) else {
@@ -379,12 +384,57 @@ fn approvals(workflow: &Workflow, setup: &TestSetup, now: &mut Facts, state: &mu
         (&setup.rejected, Ruling::Reject),
     ] {
         for person in people {
-            actor.approvals.push(Approving {
-                person: address(&person.value),
+            let person = address(&person.value);
+            let approvals = &mut actor.approvals;
+            approvals.retain(|known| !known.person.eq_ignore_ascii_case(&person));
+            approvals.push(Approving {
+                person,
                 ruling,
                 seq,
                 on: on.clone(),
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::evaluate;
+    use crate::workflow::{Document, System, compile, document_tests};
+
+    const RULES: &str = "# w\n\n```toml orch\n[phase.read]\nowner = \"human\"\napprovals = { count = 2 }\n[phase.end]\n\
+        terminal = true\n[[rule]]\nid = \"ready\"\nfrom = \"read\"\nwhen = \"approvals.read.count >= 2\"\nto = \"end\"\n\
+        because = \"enough people agree\"\n```\n\n";
+
+    #[test]
+    fn one_person_counts_once() {
+        for (said, moves) in [
+            ("approved = ['ann', 'bea']", true),
+            ("approved = ['ann', 'ann']", false),
+            ("approved = ['ann@example.org', 'Ann']", false),
+            (
+                "approved = ['ann', 'bea', 'cem']\nrejected = ['cem']",
+                false,
+            ),
+            ("approved = ['ann']", false),
+        ] {
+            let test = format!(
+                "```toml orch-test\n[[test]]\nname = \"x\"\nphase = \"read\"\n{said}\nexpect = {{ phase = \"end\" }}\n```\n"
+            );
+            let document = Document::new("w", "w.md", format!("{RULES}{test}"));
+            let (workflow, problems) = compile(&document, &System::empty());
+            let workflow = workflow.unwrap_or_else(|| panic!("{problems:#?}"));
+            let setup = &document_tests(&document).0[0].given;
+            let task = TaskId::new("t").expect("an id");
+            let facts = Facts::of_no_files(task);
+            let placed = place(&workflow, setup, &facts, facts.clone());
+            let decision = evaluate(&workflow, &placed.recorded(), &placed.facts);
+            assert_eq!(
+                decision.transition().is_some(),
+                moves,
+                "{said}: {decision:#?}"
+            );
         }
     }
 }

@@ -860,6 +860,17 @@ impl Format {
         )
     }
 
+    /// The text of a file with a value; `None` if files of the format are no single values, or the value has no such form.
+    #[must_use]
+    pub fn written(self, value: &serde_json::Value) -> Option<String> {
+        match self {
+            // JSON is YAML, too.
+            Self::Json | Self::Yaml => Some(format!("{value:#}\n")),
+            Self::Toml => toml::to_string(value).ok(),
+            _ => None,
+        }
+    }
+
     /// The format that the extension of a path implies.
     #[must_use]
     pub fn of_path(path: &str) -> Self {

@@ -39,6 +39,8 @@ pub struct TaskMigration {
     pub migration: Migration,
     /// What counts no more, in words.
     pub dropped: Vec<String>,
+    /// Why no audit could verify the move: HEAD does not have the document.
+    pub unverifiable: Option<Diagnostic>,
     step: Step,
 }
 
@@ -46,7 +48,11 @@ impl Migrate<'_> {
     /// What a migration would do with a task. Returns an error if the task or git cannot be read.
     pub fn plan(&self, task: &TaskRef) -> Result<PlannedMigration, Error> {
         let sight = self.reader.look(task)?;
-        self.planned(&sight, &self.authority.stamp())
+        let mut planned = self.planned(&sight, &self.authority.stamp())?;
+        if let PlannedMigration::Moves(moved) = &mut planned {
+            moved.unverifiable = self.reader.uncommitted_workflow(&sight)?;
+        }
+        Ok(planned)
     }
 
     /// Moves tasks; those that cannot or need not move stay as they are. Returns an error if one cannot be read, or nothing
@@ -177,6 +183,7 @@ fn step(
         to: to.clone(),
         migration,
         dropped,
+        unverifiable: None,
         step,
     }))
 }

@@ -87,6 +87,7 @@ impl<'a> TestNameCheck<'a> {
         for file in given.files.iter().chain(&given.before) {
             self.file(file, &artifacts);
         }
+        self.people(&given.approved, &given.rejected);
         for deadline in &given.lapsed {
             self.deadline(deadline, given.phase.as_ref());
         }
@@ -158,6 +159,21 @@ impl<'a> TestNameCheck<'a> {
                 "artifact",
                 artifacts,
             );
+        }
+    }
+
+    /// Each person says one thing, once.
+    fn people(&mut self, approved: &[Spanned<String>], rejected: &[Spanned<String>]) {
+        let mut named: Vec<&str> = Vec::new();
+        for person in approved.iter().chain(rejected) {
+            let name = person.value.as_str();
+            if named.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                let message = format!("`{name}` is named twice");
+                let finding = Diagnostic::error(Code::WorkflowDuplicate, message);
+                let hint = "one person counts once, by what was said last";
+                self.report(person, finding.hint(hint));
+            }
+            named.push(name);
         }
     }
 
@@ -338,6 +354,11 @@ mod tests {
                 "phase = \"end\"\nlapsed = [\"write\"]\nexpect = { who = \"agent\" }",
                 3,
                 "workflow-value: the deadline `write` is none of the phase `end` (it passes in the phase `write`)",
+            ),
+            (
+                "approved = [\"ann\", \"bob\"]\nrejected = [\"Ann\"]\nexpect = { who = \"agent\" }",
+                3,
+                "workflow-duplicate: `Ann` is named twice (one person counts once, by what was said last)",
             ),
             (
                 "on = \"begin\"\nexpect = { who = \"agent\" }",
