@@ -321,9 +321,9 @@ fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
     world
         .orch(&["suggest", "spring"])
         .succeeds()
-        .says("write text.md");
+        .says("write text/text.md");
     world.write(
-        "tasks/spring/text.md",
+        "tasks/spring/text/text.md",
         format!("# Spring\n\n{}\n", "It thaws. ".repeat(100)),
     );
     world
@@ -340,8 +340,8 @@ fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
     );
     let prompt = world.orch(&["prompt", "spring"]).succeeds().stdout;
     for part in [
-        "`tasks/spring/text.md` (text)",
-        "## Write `tasks/spring/review.json`",
+        "`tasks/spring/text/text.md` (text)",
+        "## Write `tasks/spring/review/review.json`",
         "{\"ok\": false, ",
     ] {
         assert!(prompt.contains(part), "{part}: {prompt}");
@@ -350,7 +350,7 @@ fn a_task_of_the_workflow_tells_its_author_and_its_reader_what_to_do() {
         .orch(&["draft", "spring"])
         .ends(5)
         .reports("has no schema");
-    world.write("tasks/spring/review.json", "{\"ok\": true}");
+    world.write("tasks/spring/review/review.json", "{\"ok\": true}");
     world
         .orch(&["next", "spring"])
         .succeeds()

@@ -99,6 +99,15 @@ fn played(perform: impl Fn(&Files, u32) -> Returned) -> (Ending, String, u32, u3
 }
 
 #[test]
+fn a_phase_without_an_agent_says_which_key_is_missing() {
+    let workflow = workflow(REVIEW);
+    let (ending, why) = Play::new(&workflow, Mode::Auto).run();
+    assert_eq!(ending, Ending::Waiting);
+    let said = format!("`[phase.writing]` in {} has no `agent`", workflow.path);
+    assert!(why.contains(&said), "{why}");
+}
+
+#[test]
 fn an_agents_work_is_judged_by_its_files() {
     let draft = |files: &Files, ok: bool, n: u32| write(files, "draft", &json!({"ok": ok, "n": n}));
     let badly = || {

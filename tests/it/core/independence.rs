@@ -3,8 +3,8 @@
 use super::world::{World, compiled};
 use orch_base::{Code, ObjectFormat};
 use orch_core::decide::{
-    ActorKind, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require, Standing,
-    State, Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
+    ActorKind, Approving, Decision, Facts, FileWriter, HistoryEntry, Inputs, Recorded, Require,
+    Ruling, Standing, State, Verdict, WriterTurn, apply, evaluate, noted, replay, settle,
 };
 use orch_core::workflow::Owner;
 use std::collections::BTreeMap;
@@ -248,8 +248,9 @@ fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
         ),
         (MACHINE, turn("planner", 1), ann(), "", None),
         (MACHINE, ann(), turn("reviewer", 1), "", None),
-        // Nobody can tell that it is the same one.
-        (MACHINE, None, ann(), "", None),
+        // Nobody can tell that it is another one.
+        (MACHINE, None, ann(), "", Some(Owner::Human)),
+        (MACHINE, None, turn("reviewer", 1), "", Some(Owner::Human)),
         (MACHINE, ann(), None, "", Some(Owner::Agent)),
         (MACHINE, None, None, "", Some(Owner::Agent)),
         (
@@ -288,16 +289,72 @@ fn who_judges_what_he_wrote_is_told_and_held_where_that_is_required() {
                         .iter()
                         .find(|one| one.code == Code::NotIndependent);
                     let found = found.unwrap_or_else(|| panic!("{shown}"));
+                    let way_out = if plan.is_none() && verdict.is_some() {
+                        "change plan.json and commit it yourself"
+                    } else {
+                        "orch approve t-1"
+                    };
                     assert!(
                         found
                             .hint
                             .as_ref()
-                            .is_some_and(|hint| hint.to_string().contains("orch approve t-1")),
+                            .is_some_and(|hint| hint.to_string().contains(way_out)),
                         "{shown}"
                     );
                     assert_eq!(decision.expects.len(), 1, "{shown}");
                 }
             }
+        }
+    }
+}
+
+/// Two people approve; one of them may have written what they approve.
+#[test]
+fn approvals_of_what_nobody_is_seen_to_have_written_are_told_and_held_where_that_is_required() {
+    let machine = MACHINE
+        .replace(
+            "produces = [\"verdict\"]\nnot_by",
+            "approvals = { count = 2 }\nnot_by",
+        )
+        .replace(
+            "verdict.ready && verdict.data.ok",
+            "approvals.review.count >= 2",
+        )
+        .replace("verdict.ready && !verdict.data.ok", "plan.changed");
+    for (plan, required, told, moves) in [
+        (person("Bob <bob@x.org>"), true, "", true),
+        (person("Ann <ann@x.org>"), true, "ann@x.org wrote", false),
+        (person("Ann <ann@x.org>"), false, "ann@x.org wrote", false),
+        (None, false, "", true),
+        (None, true, "who wrote plan.json is unknown", false),
+    ] {
+        let inputs = inputs(required);
+        let world = in_review(&machine, plan.clone(), true, &inputs);
+        let facts = facts(&world, &[], &inputs);
+        let mut state = world.known();
+        for person in ["ann@x.org", "cem@x.org"] {
+            let actor = state.actors.get_mut("review").expect("an actor");
+            actor.approvals.push(Approving {
+                person: person.to_owned(),
+                ruling: Ruling::Approve,
+                seq: 0,
+                on: BTreeMap::new(),
+            });
+            let recorded = Recorded::Known(Box::new(state.clone()));
+            let decision = evaluate(&world.workflow, &recorded, &facts);
+            let shown = format!("{plan:?} {required}: {decision:#?}");
+            assert!(decision.reason.contains(told), "{shown}");
+            let is_unseen = plan.is_none() && required;
+            assert_eq!(decision.remarks.len(), usize::from(is_unseen), "{shown}");
+            let is_enough = person == "cem@x.org";
+            assert_eq!(
+                decision.transition().is_some(),
+                moves && is_enough,
+                "{shown}"
+            );
+            let mut findings = decision.diagnostics.iter();
+            let is_held = findings.any(|one| one.code == Code::NotIndependent);
+            assert_eq!(is_held, is_unseen && is_enough, "{shown}");
         }
     }
 }

@@ -704,7 +704,13 @@ because = "it is good"
 
 /// A task that is judged, where the schema of the verdict has examples with these words.
 fn judging(owner: &str, by: &str, words: &[&str]) -> World {
-    let mut workflow = compiled("own", &OWN.replace("OWNER", owner).replace("BY", by));
+    judging_in("verdict.json", owner, by, words)
+}
+
+/// The same, where the verdict lies at this path.
+fn judging_in(path: &str, owner: &str, by: &str, words: &[&str]) -> World {
+    let text = OWN.replace("OWNER", owner).replace("BY", by);
+    let mut workflow = compiled("own", &text.replace("verdict.json", path));
     for artifact in &mut workflow.artifacts {
         let schema = json!({
             "properties": {
@@ -781,6 +787,57 @@ fn an_approval_leads_on_and_a_rejection_does_not_by_the_examples_of_the_schema()
             )
         });
         assert_eq!(told, expected, "{words:?} {ruling:?} {to:?}");
+    }
+}
+
+#[test]
+fn a_rejection_that_no_example_shows_names_its_phase() {
+    let world = judging(OWNER, BY, &["good"]);
+    let refused = ruled(&world, Ruling::Reject, None, Some("no")).expect_err("which way?");
+    assert!(
+        refused
+            .message()
+            .contains("say to which phase: `judging` or `working`"),
+        "{}",
+        refused.message()
+    );
+    let hint = refused.hint().map(ToString::to_string);
+    let command = "orch reject t-1 --to judging --reason WHY";
+    assert_eq!(hint.as_deref(), Some(command));
+    let options = world.decide().options;
+    for to in ["judging", "working"] {
+        let mut argvs = options.iter().map(|option| option.argv.join(" "));
+        let offered = format!("orch reject t-1 --to {to} --reason WHY");
+        assert!(argvs.any(|argv| argv == offered), "{options:?}");
+        let told = ruled(&world, Ruling::Reject, Some(to), Some("no")).expect("decided");
+        assert_eq!(told.transition.to.as_str(), to);
+    }
+}
+
+#[test]
+fn a_verdict_is_written_in_the_format_of_its_file_or_it_is_said_why_not() {
+    for (path, begins) in [
+        ("verdict.yaml", "{"),
+        ("verdict.toml", "all = [\"fine\"]\n"),
+    ] {
+        let mut world = judging_in(path, OWNER, BY, &["good"]);
+        let told = ruled(&world, Ruling::Approve, None, Some("fine")).expect("decided");
+        let draft = told.draft.expect("a draft");
+        assert!(draft.text.starts_with(begins), "{}", draft.text);
+        world.write(&draft.path, draft.text);
+        let decision = world.decide();
+        let to = decision.transition().map(|due| due.to.to_string());
+        assert_eq!(to.as_deref(), Some("done"), "{decision:#?}");
+    }
+    for (path, why) in [
+        ("verdict.md", "it is a file of the format markdown"),
+        ("verdicts/*.json", "may have several names"),
+    ] {
+        let world = judging_in(path, OWNER, BY, &["good"]);
+        let refused = ruled(&world, Ruling::Approve, None, None).expect_err("no draft");
+        assert!(refused.message().contains(why), "{}", refused.message());
+        let hint = refused.hint().map(ToString::to_string).unwrap_or_default();
+        assert!(hint.starts_with("write the file yourself: "), "{hint}");
     }
 }
 

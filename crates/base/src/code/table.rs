@@ -659,9 +659,10 @@ codes! {
     NotIndependent = "not-independent", Finding,
         "Nobody knows whether a verdict comes from someone other than the author of what it judges.",
         "The phase says `not_by`, and `[require] independent = true` in `orch.toml` enforces it. The same person, or \
-         an agent in the same turn of a run, wrote both, or nobody saw who wrote the verdict.",
+         an agent in the same turn of a run, wrote both, or nobody saw who wrote the verdict or what it judges.",
         "Have another person or another turn give the verdict, as the hint says. If nobody saw who wrote it, `orch \
-         approve`, a run, or a commit of its own gives it a known writer.";
+         approve`, a run, or a commit of its own gives it a known writer. If nobody saw who wrote what is judged, \
+         change that and commit it yourself before the next step.";
     NotJunit = "not-junit", Finding,
         "A file is not a JUnit report.",
         "Its root element is neither `testsuites` nor `testsuite`. If orch recognises the format, the finding names \

@@ -170,7 +170,7 @@ impl Rulings<'_> {
             unseen: self
                 .evaluation
                 .grounds()
-                .unseen(self.evaluation.phase)
+                .unseen(&self.evaluation.phase.not_by)
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),

@@ -509,6 +509,7 @@ impl Evaluation<'_> {
             Vec::new()
         } else {
             let mut remarks = self.grounds().remarks_on_writers();
+            remarks.extend(self.grounds().remarks_on_unseen());
             remarks.extend(self.verifications().remarks());
             remarks
         };

@@ -58,19 +58,41 @@ impl Grounds<'_> {
             .collect()
     }
 
-    /// The files that a phase wants judged by somebody else and of which nobody saw who wrote them, if `orch.toml`
-    /// requires that it is known.
-    pub(super) fn unseen(&self, phase: &Phase) -> Vec<&str> {
+    /// The files of the phase of which nobody saw who wrote them, where a later phase asks for that: while they can be committed
+    /// by whoever wrote them. Nothing in a phase of an agent, whose run makes it known.
+    pub(super) fn remarks_on_unseen(&self) -> Vec<String> {
+        let Evaluation {
+            workflow, phase, ..
+        } = self.evaluation;
+        let position = workflow.position(&phase.id).unwrap_or_default();
+        let later = workflow.phases.iter().skip(position + 1);
+        let mut found = Vec::new();
+        for judging in later.filter(|_| phase.agent.is_none()) {
+            let mut made = judging.not_by.clone();
+            made.retain(|name| phase.produces.contains(name));
+            for path in self.unseen(&made) {
+                found.push(format!(
+                    "who wrote {path} is unknown, and `{}` wants it judged by somebody else: commit it yourself before \
+                     the next step",
+                    judging.id
+                ));
+            }
+        }
+        found
+    }
+
+    /// The files of these artifacts of which nobody saw who wrote them, if `orch.toml` requires that it is known.
+    pub(super) fn unseen(&self, judged: &[ArtifactName]) -> Vec<&str> {
         if !self.evaluation.facts.inputs.require.independent {
             return Vec::new();
         }
-        self.of_unknown_writer(phase)
+        self.of_unknown_writer(judged)
     }
 
-    fn of_unknown_writer(&self, phase: &Phase) -> Vec<&str> {
+    fn of_unknown_writer(&self, judged: &[ArtifactName]) -> Vec<&str> {
         let mut found = Vec::new();
-        for judged in &phase.not_by {
-            let Some(seen) = self.evaluation.seen_of(judged) else {
+        for name in judged {
+            let Some(seen) = self.evaluation.seen_of(name) else {
                 continue;
             };
             for file in &seen.counting {
@@ -125,7 +147,7 @@ impl Grounds<'_> {
                 );
             }
         }
-        let unseen = self.of_unknown_writer(phase);
+        let unseen = self.of_unknown_writer(&phase.not_by);
         if let Some(path) = unseen.first().filter(|_| phase.approvals.is_some()) {
             found.push(Dependence::on_unseen(None, path, "approves it"));
         }
@@ -261,7 +283,7 @@ fn of_verdict(
         }
     }
     let grounds = evaluation.grounds();
-    let unseen = grounds.of_unknown_writer(phase);
+    let unseen = grounds.of_unknown_writer(&phase.not_by);
     let path = unseen.first()?;
     Some(Dependence::on_unseen(found.verdict, path, "judges it"))
 }

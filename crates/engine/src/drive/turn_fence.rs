@@ -8,10 +8,10 @@ use crate::run::{
     remove_dead_fences, turn_places,
 };
 use crate::survey::{Error, Sight};
-use orch_base::{Code, Diagnostic, Hint, RepoPath};
+use orch_base::{ArtifactName, Code, Diagnostic, Hint, RepoPath, TaskPlace};
 use orch_core::config::{ExecutorConfig, FILE, FenceWish};
 use orch_core::decide::{Ending, Returned, Work};
-use orch_core::workflow::Phase;
+use orch_core::workflow::{Phase, Workflow};
 use orch_files::{Directory, io_error};
 use orch_git::Store;
 use std::collections::BTreeSet;
@@ -198,6 +198,13 @@ pub(super) fn turn_fence(
     };
     let places = match turn_places(workflow, phase, &sight.task.place) {
         Ok(places) => places,
+        Err(why) if wish == FenceWish::Required => {
+            let error = no_fence(&unfenceable(&why, phase));
+            return Err(match &why {
+                Unfenceable::Beside(output) => error.with_hint(elsewhere(workflow, output)),
+                Unfenceable::Unknown => error,
+            });
+        }
         Err(why) => return none(unfenceable(&why, phase)),
     };
     if !places.code.contains(&RepoPath::root())
@@ -254,7 +261,7 @@ pub fn examine_fence(writer: &Writer<'_>) -> Result<(String, Vec<Diagnostic>), E
     }
     let Err(NoFence(why)) = fence_trial() else {
         let summary = "executors can write only what their phase writes";
-        return Ok((summary.to_owned(), Vec::new()));
+        return Ok((summary.to_owned(), unfenced_phases(writer)));
     };
     let executors = &writer.workspace.settings().config.executors;
     let requires = |name: &&str| {
@@ -276,6 +283,52 @@ pub fn examine_fence(writer: &Writer<'_>) -> Result<(String, Vec<Diagnostic>), E
         Diagnostic::warning(Code::NoFence, message)
     };
     Ok(("there is none".to_owned(), vec![finding]))
+}
+
+/// Warnings about phases whose executor requires a fence, and whose outputs leave no place for one. Only workflows in use count:
+/// those of roots, and those whose document is in the repository.
+fn unfenced_phases(writer: &Writer<'_>) -> Vec<Diagnostic> {
+    let settings = writer.workspace.settings();
+    let root = writer.workspace.reader.root();
+    let place = TaskPlace::of_directory(RepoPath::root());
+    let mut found = Vec::new();
+    for name in settings.workflow_names() {
+        let mut roots = settings.config.roots.iter();
+        let is_used = roots.any(|one| one.workflow.as_str() == name)
+            || root.join(settings.path_of_workflow(&name)).is_file();
+        let Some(loaded) = settings.workflow(&name).ok().filter(|_| is_used) else {
+            continue;
+        };
+        let Some(workflow) = loaded.workflow() else {
+            continue;
+        };
+        for phase in &workflow.phases {
+            let Some(agent) = &phase.agent else { continue };
+            let executor = settings.config.executors.find([agent.as_str()]);
+            let is_required = executor.is_some_and(|one| one.fence == FenceWish::Required);
+            let why = turn_places(workflow, phase, &place).err();
+            if let Some(why @ Unfenceable::Beside(output)) = why.as_ref().filter(|_| is_required) {
+                let message = format!(
+                    "{agent} cannot start, because a fence is required: {}",
+                    unfenceable(why, phase)
+                );
+                let hint = elsewhere(workflow, output);
+                found.push(Diagnostic::warning(Code::NoFence, message).hint(hint));
+            }
+        }
+    }
+    found
+}
+
+/// Where an output has to lie so that there can be a fence around whoever writes it.
+fn elsewhere(workflow: &Workflow, output: &ArtifactName) -> String {
+    let path = workflow.artifact(output);
+    let path = path.and_then(|artifact| artifact.paths.first());
+    let path = path.map_or("", String::as_str);
+    format!(
+        "let it lie in a directory of its own: `path = \"{output}/{path}\"` in [artifact.{output}] of {}",
+        workflow.path
+    )
 }
 
 fn no_fence(why: &str) -> Error {
@@ -782,6 +835,7 @@ pub(super) fn lost_cover(root: &Path, path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orch_core::workflow::{Document, System, compile};
 
     #[test]
     fn only_codex_with_its_own_sandbox_fails_in_a_read_only_work_tree() {
@@ -796,6 +850,23 @@ mod tests {
             let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
             assert_eq!(sandbox_that_fails(&words).is_some(), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn an_output_beside_the_record_is_told_where_to_lie() {
+        let text = "# w\n\n```toml orch\n[artifact.rfc]\npath = \"rfc.md\"\n[phase.draft]\nproduces = [\"rfc\"]\n```\n";
+        let (workflow, _) = compile(&Document::new("w", "w.md", text), &System::empty());
+        let workflow = workflow.expect("it compiles");
+        let place = TaskPlace::of_directory(RepoPath::root());
+        let phase = &workflow.phases[0];
+        let Err(why @ Unfenceable::Beside(output)) = &turn_places(&workflow, phase, &place) else {
+            panic!("it lies beside the record");
+        };
+        assert!(unfenceable(why, phase).contains("`rfc` lies directly"));
+        assert!(
+            elsewhere(&workflow, output)
+                .contains("`path = \"rfc/rfc.md\"` in [artifact.rfc] of w.md")
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Budget, Ending, FailureCause, Job, Precondition, Usage};
 use crate::decide::{Decision, Facts, Mode, PatchOp, RunTurn, State, Verdict, duty, offers, patch};
-use crate::workflow::{Owner, Workflow};
+use crate::workflow::{Owner, Phase, Workflow};
 use orch_base::{ActionName, Digest, Period, RuleId, VerificationName};
 use serde_json::{Map, Value};
 
@@ -153,9 +153,21 @@ pub fn next(case: &EvaluatedTask<'_>, usage: &Usage, budget: &Budget, mode: Mode
             });
             match agent {
                 Some(agent) => work(case, usage, budget, WorkKind::Agent(agent.clone())),
-                None => NextStep::End(Ending::Waiting, decision.reason.clone()),
+                None => NextStep::End(Ending::Waiting, unworked(case, owner, phase)),
             }
         }
+    }
+}
+
+/// Why nobody is started: what the decision waits for, and the key that is missing if an agent has to work.
+fn unworked(case: &EvaluatedTask<'_>, owner: Owner, phase: Option<&Phase>) -> String {
+    let reason = &case.decision.reason;
+    match phase {
+        Some(phase) if owner == Owner::Agent && phase.agent.is_none() => format!(
+            "{reason}; `[phase.{}]` in {} has no `agent`, so a run starts nobody for it",
+            phase.id, case.workflow.path
+        ),
+        _ => reason.clone(),
     }
 }
 

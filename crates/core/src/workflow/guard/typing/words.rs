@@ -159,7 +159,12 @@ pub fn no_condition(what: &str, value: &ValueType) -> FaultWords {
         "`!`" => format!("{what} does not work with {kinds}"),
         _ => format!("{what} needs true or false, not {kinds}"),
     };
-    words(Code::GuardType, message, "compare the value first")
+    let hint = if Types::LIST.or(Types::MAP).meets(kinds) && !Types::BOOL.meets(kinds) {
+        "ask whether it is empty: `size(…) > 0`, or `.exists(i, …)`"
+    } else {
+        "compare the value first"
+    };
+    words(Code::GuardType, message, hint)
 }
 
 pub fn maybe_no_condition(written: &str, value: &ValueType) -> FaultWords {
