@@ -438,7 +438,7 @@ fn file_fact(pattern: usize, path: &str, file: &File, format: Format) -> FileFac
         _ if file.text.is_empty() => Err("the file is empty".to_owned()),
         _ if file.refused => Err("the schema refuses it".to_owned()),
         Format::Json => serde_json::from_str(&file.text).map_err(|error| error.to_string()),
-        Format::Markdown | Format::Junit => {
+        Format::Markdown | Format::Junit | Format::Yaml | Format::Toml => {
             let path = RepoPath::new(path).expect("a valid path");
             read(format, &path, file.text.as_bytes())
                 .data
