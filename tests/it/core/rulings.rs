@@ -831,7 +831,7 @@ fn a_verdict_is_written_in_the_format_of_its_file_or_it_is_said_why_not() {
     }
     for (path, why) in [
         ("verdict.md", "it is a file of the format markdown"),
-        ("verdicts/*.json", "may have several names"),
+        ("verdict.txt", "it is a file of the format text"),
     ] {
         let world = judging_in(path, OWNER, BY, &["good"]);
         let refused = ruled(&world, Ruling::Approve, None, None).expect_err("no draft");

@@ -267,8 +267,15 @@ impl<'d> TypeCheck<'d> {
             let kinds = self.typed(guard, &anywhere());
             if guard.types().meets(Types::BOOL) && !kinds.meets(Types::BOOL) {
                 let message = format!("the guard yields {kinds}, not true or false");
-                let hint = "compare the value, for example with `== 0`";
-                self.find(guard, 0, Code::GuardType, message, hint);
+                let hint = if kinds.is_within(Types::LIST.or(Types::MAP)) {
+                    format!(
+                        "ask whether it is empty: `size({}) > 0`",
+                        guard.text().trim()
+                    )
+                } else {
+                    "compare the value, for example with `== 0`".to_owned()
+                };
+                self.find(guard, 0, Code::GuardType, message, &hint);
             }
         }
     }

@@ -288,6 +288,12 @@ const FAULTY: &[(&str, &str, &str)] = &[
         "compare the value",
     ),
     (
+        "plan.ready && «plan.data.items",
+        "guard-type",
+        "`size(…) > 0`",
+    ),
+    ("«children", "guard-type", "`size(children) > 0`"),
+    (
         "plan.ready && plan.data.items.«length > 1",
         "guard-type",
         "write `size(plan.data.items)`",
