@@ -816,10 +816,7 @@ fn a_rejection_that_no_example_shows_names_its_phase() {
 
 #[test]
 fn a_verdict_is_written_in_the_format_of_its_file_or_it_is_said_why_not() {
-    for (path, begins) in [
-        ("verdict.yaml", "{"),
-        ("verdict.toml", "all = [\"fine\"]\n"),
-    ] {
+    for (path, begins) in [("verdict.yaml", "{"), ("verdict.toml", "word = \"good\"\n")] {
         let mut world = judging_in(path, OWNER, BY, &["good"]);
         let told = ruled(&world, Ruling::Approve, None, Some("fine")).expect("decided");
         let draft = told.draft.expect("a draft");
