@@ -230,10 +230,6 @@ impl RecordChange<'_> {
             }
         }
         let sides: Vec<HashSet<Digest>> = old_logs.iter().map(|old| pool.ids(old)).collect();
-        let mut common = HashSet::new();
-        for base in self.archive.common(self.parents)? {
-            common.extend(events_of(pool, self.task, &base)?);
-        }
         let now = pool.ids(log);
         let intact = pool.intact_ids(log);
         let intact_before: HashSet<Digest> = old_logs
@@ -241,17 +237,20 @@ impl RecordChange<'_> {
             .flat_map(|old| pool.intact_ids(old))
             .collect();
         let dropped_by = |id: &Digest| sides.iter().any(|side| !side.contains(id));
-        let lost: HashSet<Digest> = sides
+        let mut lost: HashSet<Digest> = sides
             .iter()
             .flatten()
             .filter(|id| !now.contains(*id))
             .copied()
             .collect();
         // If one side dropped an event of the common ancestor, the commit that dropped it has that finding.
-        let lost = lost
-            .into_iter()
-            .filter(|id| !(common.contains(id) && dropped_by(id)))
-            .collect();
+        if lost.iter().any(dropped_by) {
+            let mut common = HashSet::new();
+            for base in self.archive.common(self.parents)? {
+                common.extend(events_of(pool, self.task, &base)?);
+            }
+            lost.retain(|id| !(common.contains(id) && dropped_by(id)));
+        }
         let lost = self.not_elsewhere(lost, olds)?;
         let is_new = |id: &Digest| {
             let is_known = sides.iter().any(|side| side.contains(id));
