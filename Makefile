@@ -24,7 +24,7 @@ BUILD_TESTS = $(CARGO) $(TEST_SETTINGS) test --quiet --workspace --all-targets -
 test: ## Run every test
 	$(BUILD_TESTS)
 	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) $(TEST_SETTINGS) test --workspace --all-targets --quiet
-	$(CARGO) $(TEST_SETTINGS) test --package orch-agent-core --doc --quiet
+	$(CARGO) $(TEST_SETTINGS) test --workspace --doc --quiet
 
 screens: ## Play the stories of tests/screens, keep what they show now, and show what has changed
 	env $(IN_MEMORY) SNAPSHOTS=overwrite $(CARGO) test --quiet --test it -- screens

@@ -199,7 +199,7 @@ fn documented_examples(text: &str) -> usize {
         .count()
 }
 
-/// The tests run the examples of this crate alone: to look for examples takes a compilation of each crate.
+/// Only this crate has `doctest`: to look for examples takes a compilation of each crate.
 #[test]
 fn examples_in_documentation_stand_in_the_crate_whose_examples_run() {
     let core = sources_below(&project().join("crates/core/src"), "core");

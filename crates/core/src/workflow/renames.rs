@@ -3,6 +3,9 @@
 use super::Workflow;
 use std::collections::BTreeMap;
 
+/// What has a field for each phase or artifact.
+const BY_NAME: [&str; 2] = ["approvals.", "state.waived."];
+
 /// The present names by the former ones, of artifacts and of phases.
 #[derive(Debug, Default)]
 pub(super) struct Renames {
@@ -34,18 +37,29 @@ impl Renames {
         self.names.get(former).map_or(former, String::as_str)
     }
 
-    /// An expression of the former version with the present names in it. The name of a field is no name.
+    /// An expression of the former version with the present names in it. The name of a field is no name, unless it is a field
+    /// for each phase or artifact.
     pub(super) fn expression(&self, former: &str) -> String {
         if self.names.is_empty() {
             return former.to_owned();
         }
         let mut text = String::new();
         for word in words(former) {
-            let is_field = text.ends_with('.');
+            let is_field = text.ends_with('.') && !names_follow(&text);
             text.push_str(if is_field { word } else { self.name(word) });
         }
         text
     }
+}
+
+/// Whether an expression goes on with the name of a phase or of an artifact, although a dot is before it.
+fn names_follow(expression: &str) -> bool {
+    BY_NAME.iter().any(|by_name| {
+        let before = expression.strip_suffix(by_name);
+        before.is_some_and(|before| {
+            !before.ends_with(|letter: char| letter.is_alphanumeric() || "_.".contains(letter))
+        })
+    })
 }
 
 /// The words of an expression, and what is between them.
@@ -76,6 +90,11 @@ mod tests {
                 "has(b.data.x) || phase == 'b'",
             ),
             ("aa.ready", "aa.ready"),
+            (
+                "size(approvals.a.approved) > 1 && has(state.waived.a)",
+                "size(approvals.b.approved) > 1 && has(state.waived.b)",
+            ),
+            ("a.data.approvals.a", "b.data.approvals.a"),
             ("", ""),
         ] {
             assert_eq!(renames.expression(former), now);
