@@ -1,6 +1,6 @@
 //! Inside a room: no files import each other in a circle, and every type has a name of its own.
 
-use super::{CRATES, code, is_test, members, project, sources, sources_below};
+use super::{CRATES, code, is_test, members, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Type names that still mean several things. None may be added.
@@ -185,36 +185,6 @@ fn circles_are_seen_in_every_form() {
 }
 
 /// The types that a file declares at its top level, by itself or by one of our macros.
-/// How many code blocks in the documentation comments of a text Rust would run: those of no language or of Rust.
-fn documented_examples(text: &str) -> usize {
-    let lines = text.lines().map(str::trim_start);
-    let comments = lines.filter_map(|line| {
-        let comment = line.strip_prefix("///").or(line.strip_prefix("//!"))?;
-        comment.trim_start().strip_prefix("```")
-    });
-    let openings = comments.enumerate().filter(|(nth, _)| nth % 2 == 0);
-    let languages = openings.map(|(_, info)| info.trim_start_matches('`').trim());
-    languages
-        .filter(|language| language.is_empty() || language.starts_with("rust"))
-        .count()
-}
-
-/// Only this crate has `doctest`: to look for examples takes a compilation of each crate.
-#[test]
-fn examples_in_documentation_stand_in_the_crate_whose_examples_run() {
-    let core = sources_below(&project().join("crates/core/src"), "core");
-    let inside: BTreeSet<&String> = core.iter().map(|(.., text)| text).collect();
-    let all = sources();
-    let outside = all.iter().filter(|(.., text)| !inside.contains(text));
-    let found: Vec<&String> = outside
-        .filter(|(.., text)| documented_examples(text) > 0)
-        .map(|(name, ..)| name)
-        .collect();
-    assert_eq!(found, Vec::<&String>::new());
-    let counts = core.iter().map(|(.., text)| documented_examples(text));
-    assert!(counts.sum::<usize>() > 3);
-}
-
 fn types(code: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut in_macro = false;
