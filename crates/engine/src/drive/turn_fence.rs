@@ -382,7 +382,6 @@ impl TurnGround<'_> {
         config: &ExecutorConfig,
         files: &RunFiles,
     ) -> Result<(Fence, Vec<String>), Error> {
-        files.create()?;
         self.make_directories()?;
         let mut places = FencePlaces::default();
         places.needed.insert(self.root.clone());

@@ -16,7 +16,7 @@ use rustix::thread::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -46,12 +46,14 @@ pub fn put_up_fence(arguments: &[OsString]) -> u8 {
     let Some((plan, program)) = arguments.split_first() else {
         return FAILED;
     };
-    let read = fs::read(plan).map(|bytes| serde_json::from_slice::<FencePlan>(&bytes));
-    let Ok(Ok(plan)) = read else {
+    // It is opened before the fence is there, because nothing inside may write it.
+    let Ok(mut report) = File::options().read(true).append(true).open(plan) else {
         return FAILED;
     };
-    // It is opened before the fence is there, because nothing inside may write it.
-    let Ok(report) = File::options().append(true).open(&plan.report) else {
+    let mut text = String::new();
+    let read = report.read_to_string(&mut text);
+    let plan = read.map(|_| serde_json::from_str::<FencePlan>(text.trim_end()));
+    let Ok(Ok(plan)) = plan else {
         return FAILED;
     };
     let said = match fence(&plan) {

@@ -43,8 +43,6 @@ pub struct FencePlan {
     pub access: BTreeMap<PathBuf, Access>,
     /// The working directory.
     pub directory: PathBuf,
-    /// The file that says how it went.
-    pub report: PathBuf,
 }
 
 impl FencePlan {
@@ -174,7 +172,6 @@ mod tests {
         let plan = FencePlan {
             access: places.access(),
             directory: PathBuf::from("/r"),
-            report: PathBuf::from("/report"),
         };
         for (path, expected) in [
             ("/r/src/a.rs", true),
@@ -233,7 +230,6 @@ mod tests {
             let plan = FencePlan {
                 access: places.access(),
                 directory: PathBuf::from(root),
-                report: PathBuf::from("/report"),
             };
             let watched = plan.watched().map(|path| path.display().to_string());
             watched.collect::<Vec<String>>()
@@ -260,7 +256,6 @@ mod tests {
             ]
             .into(),
             directory: PathBuf::from("/a b"),
-            report: PathBuf::from("/x/report"),
         };
         let text = serde_json::to_string(&plan).expect("paths are text");
         assert_eq!(serde_json::from_str::<FencePlan>(&text).ok(), Some(plan));

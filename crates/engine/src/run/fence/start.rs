@@ -4,8 +4,8 @@ use super::mounts::is_mounted;
 use super::own_directory::{OwnDirectory, remove_dead};
 use super::plan::{Access, FencePlan};
 use super::report::{FENCED, FenceReport};
-use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,8 @@ impl FenceFiles {
     }
 }
 
-/// The file that holds the plan.
-const PLAN: &str = "plan.json";
-/// The file that says how it went.
-const REPORT: &str = "report";
+/// The file whose first line is the plan; each further one is what the process says.
+const PLAN: &str = "plan.jsonl";
 /// The directory that a program inside has for its temporary files.
 const TEMPORARY: &str = "tmp";
 /// The directory of the hooks that git runs inside.
@@ -38,8 +36,8 @@ const HOOKS: &str = "hooks";
 
 /// The directory for temporary files of all users.
 const TEMPORARY_OF_ALL: &str = "/tmp";
-/// The directories for temporary files of all users, and what is inside in their place.
-const SHARED: [(&str, &str); 2] = [(TEMPORARY_OF_ALL, TEMPORARY), ("/var/tmp", "var")];
+/// The directories for temporary files of all users. Inside, one directory is in the place of all.
+const SHARED: [&str; 2] = [TEMPORARY_OF_ALL, "/var/tmp"];
 
 impl Fence {
     /// Writes the plan of a fence. `access` is made from the places of this fence's own directory. Returns an error if that
@@ -62,20 +60,17 @@ impl Fence {
         let made = OwnDirectory::make(&temporary).map_err(named)?;
         let real = made.path().canonicalize()?;
         let files = Arc::new(FenceFiles(made));
-        for (_, name) in SHARED {
-            let path = real.join(name);
-            fs::create_dir(&path)?;
-            // A program of another user that is started inside writes there, too.
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
-        }
-        let report = real.join(REPORT);
-        File::create(&report)?;
+        let own = OwnPlaces { directory: &real };
+        let path = own.temporary();
+        fs::create_dir(&path)?;
+        // A program of another user that is started inside writes there, too.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))?;
         let plan = FencePlan {
-            access: access(&OwnPlaces { directory: &real })?,
+            access: access(&own)?,
             directory: directory.to_owned(),
-            report,
         };
-        let text = serde_json::to_vec(&plan)?;
+        let mut text = serde_json::to_vec(&plan)?;
+        text.push(b'\n');
         fs::write(real.join(PLAN), text)?;
         Ok(Self {
             files,
@@ -105,8 +100,8 @@ impl Fence {
     /// What the process has said; `None` if it has not come so far.
     #[must_use]
     pub fn report(&self) -> Option<FenceReport> {
-        let text = fs::read_to_string(self.files.path(REPORT)).ok()?;
-        serde_json::from_str(text.lines().last()?).ok()
+        let text = fs::read_to_string(self.files.path(PLAN)).ok()?;
+        serde_json::from_str(text.lines().skip(1).last()?).ok()
     }
 
     /// What it permits.
@@ -132,7 +127,7 @@ impl Fence {
 
 /// Removes what killed processes of this user have left of their fences.
 pub fn remove_dead_fences() {
-    let places = [std::env::temp_dir(), PathBuf::from(TEMPORARY_OF_ALL)];
+    let places = BTreeSet::from([std::env::temp_dir(), PathBuf::from(TEMPORARY_OF_ALL)]);
     places.iter().for_each(|place| remove_dead(place));
 }
 
@@ -147,9 +142,9 @@ impl OwnPlaces<'_> {
     #[must_use]
     pub fn instead(&self) -> BTreeMap<PathBuf, Access> {
         let mut instead = BTreeMap::new();
-        for (path, name) in SHARED {
+        for path in SHARED {
             if is_directory(Path::new(path)) {
-                instead.insert(path.into(), Access::Own(self.directory.join(name)));
+                instead.insert(path.into(), Access::Own(self.temporary()));
             }
         }
         let memory = Path::new("/dev/shm");

@@ -1,17 +1,19 @@
 //! The trial: only it shows whether the system permits a fence.
 
-use super::own_directory::OwnDirectory;
 use super::plan::FencePlaces;
 use super::report::{FenceReport, FenceStep};
 use super::start::Fence;
-use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// Why there is no fence, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoFence(pub String);
+
+/// The working directory of the trial: one in which nobody has temporary files.
+const NOWHERE: &str = "/proc";
 
 /// The trial of this process: what the system permits does not change while it runs.
 static TRIAL: OnceLock<Result<(), NoFence>> = OnceLock::new();
@@ -25,16 +27,10 @@ pub fn fence_trial() -> Result<(), NoFence> {
 }
 
 fn tried() -> io::Result<Result<(), NoFence>> {
-    let place = std::env::temp_dir();
-    let directory = OwnDirectory::make(&place)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", place.display())))?;
-    let root = directory.path().canonicalize()?;
-    let cover = root.join("cover");
-    fs::create_dir(&cover)?;
-    let fence = Fence::new(&root, |own| {
+    let fence = Fence::new(Path::new(NOWHERE), |own| {
         let places = FencePlaces {
-            holes: [root.clone()].into(),
-            covers: [cover].into(),
+            holes: [own.all().to_owned()].into(),
+            covers: [own.temporary()].into(),
             instead: own.instead(),
             ..FencePlaces::default()
         };
