@@ -77,6 +77,20 @@ fn a_run_whose_files_were_removed_may_use_no_more_than_it_was_given() {
     assert!(!task.world.path("tasks/t/.orch/run.json").exists());
 }
 
+/// It is recorded with the first step of the run, after its first turn.
+#[test]
+fn that_a_run_takes_its_task_is_told_as_nobody_elses_doing() {
+    let task = Loop::new(GOOD);
+    task.world.orch(&["answer", "t", "rounds=3"]).succeeds();
+    for _ in 0..2 {
+        let run = task
+            .world
+            .orch(&["run", "t", "--auto", "--max-turns", "1"])
+            .says("(take)");
+        assert!(!run.stderr.contains("decided-meanwhile"), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn a_program_that_cannot_be_started_counts_for_nothing() {
     let task = Loop::new(GOOD);

@@ -202,7 +202,7 @@ codes! {
         "A record has a different number of fields than the first one, or two columns have the same name.",
         "Correct the record on the line that the finding names.";
     DecidedMeanwhile = "decided-meanwhile", Finding,
-        "A person moved the task while an executor was working on it.",
+        "A person moved the task, or recorded another step, while an executor was working on it.",
         "Somebody approved or rejected it, or gave another order, during a turn of a run.",
         "Nothing: the run continues from the current phase. What the executor wrote may be out of date.";
     DecisionKept = "decision-kept", NotNow,

@@ -17,9 +17,9 @@ use crate::run::{
 use crate::survey::{Error, Sight, TaskRef, UsableWorkflow};
 use orch_base::{Class, Code, Diagnostic, Hint, Period, Reason, RepoPath, Timestamp};
 use orch_core::decide::{
-    ActorKind, Blocker, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace, HistoryEntry, Mode,
-    News, RecordOutcome, Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine, Tick,
-    Usage,
+    ActorKind, Blocker, Ending, EvaluatedTask, ExecutorExit, ExecutorTrace, HistoryEntry, Kind,
+    Mode, News, RecordOutcome, Recorded, RetryPolicy, Returned, RunEffect, RunEvent, RunMachine,
+    Tick, Usage,
 };
 use orch_git::SideWork;
 use std::ops::ControlFlow;
@@ -477,21 +477,25 @@ impl Drive<'_> {
         Ok(Ok(sight))
     }
 
-    /// Reports which steps people have taken while an executor worked.
+    /// Reports which steps people have taken while an executor worked. The run itself has taken the task: of whoever takes it
+    /// over, its lease tells.
     fn report_decided(&mut self, sight: &Sight, report: &mut Reporter<'_>) {
         let (Some(from), Some(state)) = (self.worked_from.take(), sight.state()) else {
             return;
         };
-        let is_by_person =
-            |entry: &&Arc<HistoryEntry>| entry.seq > from && entry.actor.kind == ActorKind::Human;
+        let is_by_person = |entry: &&Arc<HistoryEntry>| {
+            entry.seq > from && entry.actor.kind == ActorKind::Human && entry.kind != Kind::Take
+        };
         for entry in state.history.iter().filter(is_by_person) {
             let left = entry.from.as_ref().map_or("new", |from| from.as_str());
             let how = entry.rule.as_deref().unwrap_or(entry.kind.as_str());
             let who = &entry.actor.name;
-            let message = format!(
-                "{who} moved the task while the executor worked: {left} -> {} ({how})",
-                entry.to
-            );
+            let to = &entry.to;
+            let message = if to.as_str() == left {
+                format!("{who} recorded a step while the executor worked: {how}, in {to}")
+            } else {
+                format!("{who} moved the task while the executor worked: {left} -> {to} ({how})")
+            };
             report(&Happened::Note(&Diagnostic::note(
                 Code::DecidedMeanwhile,
                 message,
