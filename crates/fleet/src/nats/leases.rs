@@ -25,6 +25,7 @@ use futures_util::StreamExt as _;
 use orch_base::{Code, Error, Hint, TaskId};
 use orch_core::lease::{Lease, LeaseAge, SeenLease};
 use serde::Deserialize;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -34,9 +35,13 @@ const SPENT: &str = "spent";
 const OPERATION: &str = "KV-Operation";
 const REMOVED: &str = "DEL";
 
+/// Connections of stores that were dropped: a worker opens a store for each question, and a new connection takes longer than
+/// most of them.
+static IDLE: Mutex<Vec<Arc<Connection>>> = Mutex::new(Vec::new());
+
 /// A store of leases in a bucket.
 pub struct NatsLeases {
-    connection: Connection,
+    connection: Arc<Connection>,
     stream: Stream,
     /// When the bucket was made that was opened.
     made: String,
@@ -82,12 +87,25 @@ struct StreamTimes {
     ts: String,
 }
 
+/// Takes a connection to a place that nobody uses.
+fn idle(place: &NatsPlace) -> Option<Arc<Connection>> {
+    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = idle.iter().position(|one| one.place == *place)?;
+    Some(idle.swap_remove(at))
+}
+
+impl Drop for NatsLeases {
+    fn drop(&mut self) {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.push(Arc::clone(&self.connection));
+    }
+}
+
 impl NatsLeases {
     /// Opens the bucket, and makes it if there is none: with three copies in a cluster. Returns an error if no server can be
     /// reached, if it is too old, or lets nobody make the bucket.
     pub fn open(place: &NatsPlace) -> Result<Self, Error> {
-        let connection = Connection::open(place)?;
-        let stream = connection.stream(&Config {
+        let config = Config {
             name: format!("KV_{}", place.bucket),
             description: Some("leases of orch".to_owned()),
             subjects: vec![format!("$KV.{}.>", place.bucket)],
@@ -98,7 +116,19 @@ impl NatsLeases {
             deny_delete: true,
             allow_direct: true,
             ..Config::default()
-        })?;
+        };
+        let known = idle(place).and_then(|connection| {
+            let stream = connection.known_stream(&config.name)?;
+            Some((connection, stream))
+        });
+        let (connection, stream) = match known {
+            Some(known) => known,
+            None => {
+                let connection = Arc::new(Connection::open(place)?);
+                let stream = connection.stream(&config)?;
+                (connection, stream)
+            }
+        };
         let mut leases = Self {
             connection,
             stream,
@@ -109,11 +139,15 @@ impl NatsLeases {
     }
 
     fn fault(&self, why: impl std::fmt::Display) -> Error {
-        fault(&self.connection.bucket, why)
+        fault(self.bucket(), why)
+    }
+
+    fn bucket(&self) -> &str {
+        &self.connection.place.bucket
     }
 
     fn subject(&self, key: &str) -> String {
-        format!("$KV.{}.{key}", self.connection.bucket)
+        format!("$KV.{}.{key}", self.bucket())
     }
 
     /// What the leader has for a key, also if it was removed.
@@ -248,7 +282,7 @@ impl NatsLeases {
 
     /// When the bucket was made, and the time of the server that leads it.
     async fn times(&self) -> Result<StreamTimes, Error> {
-        let subject = format!("STREAM.INFO.KV_{}", self.connection.bucket);
+        let subject = format!("STREAM.INFO.KV_{}", self.bucket());
         let context = &self.connection.context;
         let mut patience = Patience::new();
         loop {
@@ -270,7 +304,7 @@ impl NatsLeases {
         }
         let times = self.times().await?;
         let now = parse_rfc3339(&times.ts).map_err(|error| self.fault(error))?;
-        let bucket = &self.connection.bucket;
+        let bucket = self.bucket();
         for value in values {
             let place = DocumentPlace {
                 name: format!("{bucket}/{}", value.key),
@@ -314,10 +348,15 @@ impl NatsLeases {
 
     /// Deletes the bucket with all that it holds.
     pub(crate) fn delete_bucket(&self) {
-        let name = format!("KV_{}", self.connection.bucket);
+        let name = format!("KV_{}", self.bucket());
         let deleted = self.connection.context.delete_stream(name);
         let deleted = self.connection.runtime.block_on(deleted);
         deleted.expect("deleted");
+    }
+
+    /// The number that the server has given to the connection.
+    pub(crate) fn client(&self) -> u64 {
+        self.connection.context.client().server_info().client_id
     }
 
     /// When the bucket was made.

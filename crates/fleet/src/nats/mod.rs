@@ -43,7 +43,7 @@ const ALONE: ErrorCode = ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED;
 struct Connection {
     runtime: Runtime,
     context: Context,
-    bucket: String,
+    place: NatsPlace,
     /// Is told when the server was lost, also if it was found again.
     lost: Arc<Notify>,
 }
@@ -129,9 +129,15 @@ impl Connection {
         Ok(Self {
             runtime,
             context,
-            bucket: place.bucket.clone(),
+            place: place.clone(),
             lost,
         })
+    }
+
+    /// A stream that was there before; `None` if it does not answer at once.
+    fn known_stream(&self, name: &str) -> Option<Stream> {
+        let found = self.runtime.block_on(self.context.get_stream(name));
+        found.ok()
     }
 
     /// A stream, made as this says if there is none. Returns an error if the servers do not answer, or refuse.
@@ -156,7 +162,7 @@ impl Connection {
                     return self.created(config).await;
                 }
                 if !patience.again().await {
-                    return Err(fault(&self.bucket, error));
+                    return Err(fault(&self.place.bucket, error));
                 }
             }
         })
@@ -179,13 +185,13 @@ impl Connection {
                     {
                         // Somebody else has made it at the same moment.
                         let stream = self.context.get_stream(&name).await;
-                        return stream.map_err(|error| fault(&self.bucket, error));
+                        return stream.map_err(|error| fault(&self.place.bucket, error));
                     }
-                    _ => return Err(fault(&self.bucket, error)),
+                    _ => return Err(fault(&self.place.bucket, error)),
                 },
             }
         }
-        Err(fault(&self.bucket, "it cannot be made"))
+        Err(fault(&self.place.bucket, "it cannot be made"))
     }
 }
 

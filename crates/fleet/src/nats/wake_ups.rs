@@ -95,7 +95,11 @@ impl WakeUps {
 
     /// As [`Self::publish`].
     pub(super) async fn send(&self, task: &TaskId) -> Result<bool, Error> {
-        let subject = format!("orch.{}.{}", self.connection.bucket, document::key(task));
+        let subject = format!(
+            "orch.{}.{}",
+            self.connection.place.bucket,
+            document::key(task)
+        );
         let context = &self.connection.context;
         let mut patience = Patience::new();
         loop {
@@ -172,6 +176,6 @@ impl WakeUps {
     }
 
     fn fault(&self, why: impl std::fmt::Display) -> Error {
-        fault(&self.connection.bucket, why)
+        fault(&self.connection.place.bucket, why)
     }
 }

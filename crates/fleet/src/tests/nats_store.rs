@@ -99,6 +99,18 @@ fn leases_and_wake_ups_outlive_the_server() {
     );
     assert_eq!(queue.publish(&a), Ok(true), "it may be due again");
 
+    let connected = leases.client();
+    drop(leases);
+    assert_eq!(
+        NatsLeases::open(&place).expect("usable").client(),
+        connected
+    );
+    servers.nodes[0].kill();
+    servers.nodes[0].start(&program);
+    let mut leases = NatsLeases::open(&place).expect("whether or not it is the same connection");
+    let there = leases.read(&a).expect("connected").expect("there");
+    assert_eq!(there.version, version);
+    drop(leases);
     servers.nodes[0].kill();
     let error = NatsLeases::open(&place).err().expect("refused");
     assert_eq!(error.code(), Code::LeaseStore, "{error}");
