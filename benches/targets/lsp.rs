@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 const NAME: &str = "global-state-machine";
 
+/// The beginning of a guard in it.
+const GUARD: &str = "plan.changed";
+
 /// The next message of the server.
 fn message(output: &mut BufReader<ChildStdout>) -> String {
     let mut length = 0;
@@ -69,7 +72,7 @@ pub fn lsp(table: &mut Table) {
     );
     message(&mut output);
     // A letter more, and one less, in a guard.
-    let at = text.find("plan.ready").expect("a guard") + "plan.ready".len();
+    let at = text.find(GUARD).expect("it is there") + GUARD.len();
     let line = text[..at].matches('\n').count();
     let column = at - text[..at].rfind('\n').map_or(0, |end| end + 1);
     let mut times: Vec<Duration> = Vec::new();
