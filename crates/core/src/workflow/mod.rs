@@ -789,13 +789,17 @@ impl Workflow {
             return Vec::new();
         }
         before.push(self.initial.clone());
-        before.retain(|id| *id != phase.id && self.reachable(id).contains(&phase.id));
+        let comes_before = |producer: &Phase| {
+            producer.id != phase.id
+                && before.contains(&producer.id)
+                && self.reachable(&producer.id).contains(&phase.id)
+        };
         let needs = self.artifacts.iter().map(|artifact| &artifact.name);
         let is_unmade = |name: &&ArtifactName| {
             let mut producers = self.producers(name).peekable();
             phase.needs.contains(*name)
                 && producers.peek().is_some()
-                && !producers.any(|producer| before.contains(&producer.id))
+                && !producers.any(comes_before)
         };
         needs.filter(is_unmade).collect()
     }
