@@ -80,14 +80,10 @@ pub fn fence(table: &mut Table) {
     let Some(_) = turn(&world, true, "true") else {
         return table.add(Row::skipped("a fence", "the system permits none"));
     };
-    let (mut inside, mut outside) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
-        outside.push(turn(&world, false, "true").expect("it runs").0);
-        inside.push(turn(&world, true, "true").expect("it runs").0);
-    }
-    let row = Row::ms("run, one turn in a fence", "1 task", median(inside));
+    let whole = pairs(&world, "true", 3 * RUNS, |took| took.run).expect("it runs");
+    let row = Row::ms("run, one turn in a fence", "1 task", whole[0]);
     table.add(
-        row.beside("without one", median(outside))
+        row.beside("without one", whole[1])
             .target(Target::MostTimes(1.1)),
     );
     for (what, command) in [
@@ -96,7 +92,7 @@ pub fn fence(table: &mut Table) {
     ] {
         let row = format!("{what} in a fence");
         let command = format!("cd work && {command}");
-        match pairs(&world, &command) {
+        match pairs(&world, &command, RUNS, |took| took.command) {
             Some([inside, outside]) => table.add(
                 Row::ms(&row, "a small project", inside)
                     .beside("without one", outside)
@@ -107,16 +103,21 @@ pub fn fence(table: &mut Table) {
     }
 }
 
-/// How long a command takes inside a fence and without one, in pairs: the time without, and that time with the median of what
-/// each pair says. `None` if it fails.
-fn pairs(world: &World, command: &str) -> Option<[f64; 2]> {
+/// How long turns take inside a fence and without one, in pairs: the median without, times the median of what each pair says,
+/// and that median. `None` if the command fails.
+fn pairs(
+    world: &World,
+    command: &str,
+    rounds: usize,
+    part: fn(TurnTime) -> Duration,
+) -> Option<[f64; 2]> {
     let (mut ratios, mut outside) = (Vec::new(), Vec::new());
     turn(world, false, command)?;
-    for round in 0..RUNS {
+    for round in 0..rounds {
         // Whichever comes second finds what the first has left in the caches of the system.
         let inside_first = round % 2 == 0;
-        let first = turn(world, inside_first, command)?.1;
-        let second = turn(world, !inside_first, command)?.1;
+        let first = part(turn(world, inside_first, command)?);
+        let second = part(turn(world, !inside_first, command)?);
         let (with, without) = if inside_first {
             (first, second)
         } else {
@@ -130,9 +131,17 @@ fn pairs(world: &World, command: &str) -> Option<[f64; 2]> {
     Some([outside * ratios[ratios.len() / 2], outside])
 }
 
-/// Runs one turn with a command, inside a fence or without. Returns how long the run took, and the command in it; `None` if it
-/// was not done.
-fn turn(world: &World, fenced: bool, command: &str) -> Option<(Duration, Duration)> {
+/// How long one turn took.
+#[derive(Clone, Copy)]
+struct TurnTime {
+    /// The whole run.
+    run: Duration,
+    /// The command in it.
+    command: Duration,
+}
+
+/// Runs one turn with a command, inside a fence or without. `None` if it was not done.
+fn turn(world: &World, fenced: bool, command: &str) -> Option<TurnTime> {
     let took = world.root().join("work/took");
     let _ = fs::remove_file(&took);
     let words = [
@@ -155,7 +164,8 @@ fn turn(world: &World, fenced: bool, command: &str) -> Option<(Duration, Duratio
         .stderr(Stdio::null())
         .status()
         .expect("starts");
-    let whole = begun.elapsed();
+    let run = begun.elapsed();
     let nanoseconds = fs::read_to_string(took).ok()?.trim().parse().ok()?;
-    Some((whole, Duration::from_nanos(nanoseconds)))
+    let command = Duration::from_nanos(nanoseconds);
+    Some(TurnTime { run, command })
 }
