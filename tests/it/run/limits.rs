@@ -86,7 +86,7 @@ fn that_a_run_takes_its_task_is_told_as_nobody_elses_doing() {
         let run = task
             .world
             .orch(&["run", "t", "--auto", "--max-turns", "1"])
-            .says("(take)");
+            .reports("(take)");
         assert!(!run.stderr.contains("decided-meanwhile"), "{}", run.stderr);
     }
 }
