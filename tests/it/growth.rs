@@ -8,11 +8,12 @@ mod lives;
 use crate::harness::{World, taken};
 use crate::looks::{caller, open};
 use grown::{Lives, PERIOD, id};
+use orch_base::TaskId;
 use orch_core::decide::Transition;
-use orch_engine::apply::{AdvancePlan, Writer};
+use orch_engine::apply::{AdvancePlan, NewTask, RelationWish, Writer};
 use orch_engine::drive::{self, WatchEvent, WatchMode, Watching};
 use orch_engine::history::{self, AuditScope, Checker};
-use orch_engine::survey::{Counted, LookDepth, Reader, Workspace};
+use orch_engine::survey::{BranchRelations, Counted, LookDepth, Reader, Workspace};
 use orch_view::{Suggestion, TaskStatus};
 
 /// The numbers of tasks that are compared. Counts are exact, so few tasks show as much as many.
@@ -47,9 +48,10 @@ fn cost(world: &World, act: &dyn Fn(Workspace) -> Workspace) -> Counted {
 }
 
 /// Each counter with its name.
-fn counters(cost: &Counted) -> [(&'static str, u64); 9] {
+fn counters(cost: &Counted) -> [(&'static str, u64); 10] {
     let Counted {
         looks,
+        glimpses,
         reads,
         bytes,
         evaluations,
@@ -62,6 +64,7 @@ fn counters(cost: &Counted) -> [(&'static str, u64); 9] {
     } = *cost;
     [
         ("looks", looks),
+        ("glimpses", glimpses),
         ("reads", reads),
         ("bytes", bytes),
         ("evaluations", evaluations),
@@ -174,6 +177,18 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
                 .expect("checked");
             workspace
         });
+        grows("relate TASK", &worlds, one, &|workspace| {
+            let (caller, task) = (caller(), workspace.finder().task(&task).expect("a task"));
+            let wish = RelationWish {
+                after: vec![id(6)],
+                ..RelationWish::default()
+            };
+            let relate = Writer::new(&workspace, &caller).relate();
+            relate
+                .task(&task, &wish, true)
+                .expect("it could be related");
+            workspace
+        });
         grows("next TASK", &worlds, one, &|workspace| {
             let (caller, task) = (caller(), workspace.finder().task(&task).expect("a task"));
             let may = |_: &Transition| true;
@@ -191,6 +206,88 @@ fn answers_about_all_tasks_are_linear_and_about_one_are_constant() {
                 .tasks(&[task], &plan);
             workspace
         });
+    }
+}
+
+/// Imports tasks of which each waits for the two before it, and is part of the first one.
+fn import_chain(workspace: &Workspace, tasks: usize) {
+    let name = |number: usize| format!("t-{number}");
+    let wishes: Vec<(String, RelationWish)> = (0..tasks)
+        .map(|number| {
+            let after = number.saturating_sub(2)..number;
+            let wish = RelationWish {
+                after: after.map(name).collect(),
+                parent: (number > 0).then(|| Some(name(0))),
+                ..RelationWish::default()
+            };
+            (name(number), wish)
+        })
+        .collect();
+    let new = wishes.iter().map(|(id, wish)| {
+        let new = NewTask {
+            relations: Some(wish),
+            ..NewTask::default()
+        };
+        (id.as_str(), new)
+    });
+    let mut created = 0;
+    let caller = caller();
+    let create = Writer::new(workspace, &caller).create();
+    create.tasks(new, |_| created += 1).expect("created");
+    assert_eq!(created, tasks);
+}
+
+#[test]
+fn an_import_and_what_follows_it_are_linear_in_the_relations() {
+    let worlds = [12, 24].map(|tasks| (World::ready(), tasks));
+    let compare = |what: &str, act: &dyn Fn(Workspace, usize) -> Counted| {
+        let [few, many] = worlds
+            .each_ref()
+            .map(|(world, tasks)| act(open(world), *tasks));
+        for ((name, few), (_, many)) in counters(&few).into_iter().zip(counters(&many)) {
+            // Each commit has a directory with an entry for each task, which git cannot read in part.
+            let factor = if name == "tree entries" {
+                LINEAR * LINEAR
+            } else {
+                LINEAR
+            };
+            // The first ones have fewer relations.
+            let most = few as f64 * factor + 8.0;
+            assert!(
+                many as f64 <= most,
+                "{what}: {name} grow from {few} to {many}"
+            );
+        }
+    };
+    compare("an import", &|workspace, tasks| {
+        import_chain(&workspace, tasks);
+        workspace.reader().counted()
+    });
+    compare("looks at all tasks of a branch", &|workspace, tasks| {
+        let tip = workspace.at("HEAD").expect("HEAD");
+        let all = tip.finder().tasks().expect("tasks");
+        assert_eq!(all.len(), tasks);
+        for task in &all {
+            tip.look(task).expect("a look");
+        }
+        tip.reader().counted()
+    });
+    // Each commit has brought one task.
+    for (world, tasks) in &worlds {
+        let mut relations = BranchRelations::default();
+        let mut read = 0;
+        let mut concerned_at = |back: usize, task: &str| {
+            let tip = open(world).at(&format!("HEAD~{back}")).expect("a commit");
+            let task = TaskId::new(task).expect("an id");
+            let concerned = relations.concerned_by(&tip, &task).expect("read");
+            read += tip.reader().counted().glimpses;
+            concerned.iter().map(TaskId::to_string).collect::<Vec<_>>()
+        };
+        for back in (0..*tasks).rev() {
+            concerned_at(back, "t-3");
+        }
+        assert_eq!(concerned_at(0, "t-3"), ["t-0", "t-4", "t-5"]);
+        assert_eq!(read, *tasks as u64);
     }
 }
 

@@ -2,6 +2,8 @@
 //! merge, a rename, an archive and a removal make of it.
 
 use crate::harness::World;
+use crate::looks::{caller, open};
+use orch_engine::apply::{NewTask, RelationWish, Writer};
 use serde_json::Value;
 
 const NOTE: &str = "# Note\n\n```toml orch\n[workflow]\ninitial = \"write\"\n[artifact.note]\npath = \"note.json\"\n\
@@ -226,4 +228,55 @@ fn a_circle_that_a_merge_brings_blocks_until_it_is_taken_apart() {
         .orch(&["relate", "c", "--not-after", "d", "--no-parent"])
         .succeeds();
     assert_eq!(suggestion(&world, "c")["owner"], "agent");
+}
+
+/// Of each list, the last task closes a circle through tasks that led to none before.
+#[test]
+fn a_list_that_closes_a_circle_is_refused_with_its_path() {
+    let world = notes();
+    world.orch(&["new", "gone"]).succeeds();
+    for (task, after) in [("f", "gone"), ("d", "f")] {
+        world.orch(&["new", task, "--after", after]).succeeds();
+    }
+    world.git(&["rm", "-q", "-r", "tasks/gone"]);
+    world.commit("Gone");
+    world.orch(&["new", "e", "--workflow", "epic"]).succeeds();
+    world.orch(&["new", "y", "--after", "e"]).succeeds();
+    world.orch(&["new", "x", "--after", "y"]).succeeds();
+    let part = |parent: Option<&str>, after: &str| RelationWish {
+        after: vec![after.to_owned()],
+        parent: parent.map(|parent| Some(parent.to_owned())),
+        ..RelationWish::default()
+    };
+    let lists = [
+        (
+            [("a", part(None, "d")), ("gone", part(None, "a"))],
+            "`gone` waits for `a` waits for `d` waits for `f` waits for `gone`",
+        ),
+        (
+            [("b", part(None, "x")), ("c", part(Some("e"), "b"))],
+            "`c` waits for `b` waits for `x` waits for `y` waits for `e` waits for `c`",
+        ),
+    ];
+    for (list, path) in lists {
+        let workspace = open(&world);
+        let caller = caller();
+        let create = Writer::new(&workspace, &caller).create();
+        let mut created = 0;
+        let new = list.iter().map(|(id, wish)| {
+            let new = NewTask {
+                relations: Some(wish),
+                ..NewTask::default()
+            };
+            (*id, new)
+        });
+        let refused = create.tasks(new, |_| created += 1).expect_err("a circle");
+        assert_eq!(
+            refused.message(),
+            format!("this would close a circle: {path}")
+        );
+        assert_eq!(created, 1);
+        let last = world.root().join("tasks").join(list[1].0);
+        assert!(!last.exists(), "nothing of it is left behind");
+    }
 }

@@ -7,7 +7,8 @@ use super::new_id::{Naming, check_new_id};
 use super::new_place::{PlaceWish, Places};
 use super::orders::first_applied;
 use super::record_files::Records;
-use super::relate::{Relate, RelationWish, among, related};
+use super::relate::{Relate, RelationWish, among, refuse_circle, related};
+use crate::survey::other_glimpse::KnownOthers;
 use crate::survey::{Error, Reader, Sight, TaskRef, facts_after};
 use orch_base::{Code, Diagnostic, Hint, Place};
 use orch_core::decide::{Kind, Recorded, Relations, Stamp, State, Step, Transition, settle};
@@ -67,6 +68,34 @@ impl Create<'_> {
     /// it already exists, it has another brief, it is a file for which there is no example, or the commit is
     /// not possible now.
     pub fn task(&self, name: &str, new: &NewTask<'_>) -> Result<Created, Error> {
+        self.task_among(name, new, &KnownOthers::default())
+    }
+
+    /// Creates one task after the other, each as [`Self::task`] does, and passes it on. Returns the error of the first that
+    /// cannot be created; those before it stay.
+    pub fn tasks<'n>(
+        &self,
+        all: impl IntoIterator<Item = (&'n str, NewTask<'n>)>,
+        mut created: impl FnMut(Created),
+    ) -> Result<(), Error> {
+        let known = KnownOthers::default();
+        for (name, new) in all {
+            let one = self.task_among(name, &new, &known)?;
+            let head = one.applied.sight.head_commit();
+            let noted = self.places.finder.note_created(&one.task, head, &known);
+            created(one);
+            noted?;
+        }
+        Ok(())
+    }
+
+    /// Creates a task among others, of which some are `known`.
+    fn task_among(
+        &self,
+        name: &str,
+        new: &NewTask<'_>,
+        known: &KnownOthers,
+    ) -> Result<Created, Error> {
         let task = self.place(name, new)?;
         let relations = self.relations(&task, new)?;
         let adopted = self.places.finder.task_at(task.directory())?.is_some();
@@ -105,6 +134,7 @@ impl Create<'_> {
             ..self.advance
         };
         let outcomes = advance.apply(std::slice::from_ref(&task), false, &|sight| {
+            known.go_on(sight.head_commit());
             refuse_existing(sight)?;
             note.replace(imported(sight));
             let stamp = self.authority.stamp();
@@ -112,7 +142,8 @@ impl Create<'_> {
             let mut steps = vec![created];
             let mut related_sight = None;
             if let Some(relations) = &relations {
-                let others = self.relate.others(sight, relations)?;
+                let others = self.relate.others(sight, relations, known)?;
+                refuse_circle(relations, &others)?;
                 steps.push(related(sight, &steps[0].state, relations.clone(), &stamp)?);
                 related_sight = Some(among(sight, others));
             }
@@ -148,17 +179,13 @@ impl Create<'_> {
         }
     }
 
-    /// The relations of a new task; `None` if nothing is said of them. Returns an error if a task that is named does not
-    /// exist, or a circle would be closed.
+    /// The relations of a new task; `None` if nothing is said of them. Returns an error if a task that is named does not exist.
     fn relations(&self, task: &TaskRef, new: &NewTask<'_>) -> Result<Option<Relations>, Error> {
         let Some(wish) = new.relations.filter(|wish| !wish.is_empty()) else {
             return Ok(None);
         };
-        let relations = self.relate.wanted(&task.id, &Relations::default(), wish)?;
-        let loaded = self.reader.settings.workflow(task.workflow.as_str())?;
-        self.relate
-            .refuse_circle(task, &loaded.usable()?.workflow, &relations)?;
-        Ok(Some(relations))
+        let wanted = self.relate.wanted(&task.id, &Relations::default(), wish);
+        wanted.map(Some)
     }
 
     /// What [`Self::task`] would create; `None` if there is a task with this id, or anything in its place, which stays as it

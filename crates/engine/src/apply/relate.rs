@@ -3,13 +3,13 @@
 use super::advance::{Advance, Applied};
 use super::authority::Authority;
 use super::orders::{first_applied, usable_state};
-use crate::survey::{Error, Finder, OtherGlimpse, Reader, Sight, TaskRef};
+use crate::survey::other_glimpse::KnownOthers;
+use crate::survey::{Error, Finder, Reader, Sight, TaskRef};
 use orch_base::{Code, Diagnostic, Hint, TaskId};
 use orch_core::decide::{
-    self, Detail, DetailStep, GraphTask, OtherTasks, Priority, RelationFault, RelationGraph,
-    Relations, Settled, Stamp, State, Step,
+    self, Detail, DetailStep, OtherTasks, Priority, RelationFault, Relations, Settled, Stamp,
+    State, Step,
 };
-use orch_core::workflow::Workflow;
 
 /// What somebody wants of the relations of a task. Tasks are named as on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,8 +64,9 @@ impl Relate<'_> {
                     let message = format!("`{}` is already related so", task.id);
                     return Err(Error::new(Code::NothingToApply, message));
                 }
-                self.refuse_circle(task, sight.workflow(), &relations)?;
-                self.step(sight, &state, relations, &stamp)
+                let others = self.others(sight, &relations, &KnownOthers::default())?;
+                refuse_circle(&relations, &others)?;
+                self.step(sight, &state, relations, others, &stamp)
             });
         outcomes.and_then(first_applied)
     }
@@ -116,55 +117,28 @@ impl Relate<'_> {
         Ok(before.unwrap_or(id))
     }
 
-    /// Returns an error if a task with these relations would wait for itself, or be part of itself.
-    pub(super) fn refuse_circle(
-        &self,
-        task: &TaskRef,
-        workflow: &Workflow,
-        relations: &Relations,
-    ) -> Result<(), Error> {
-        if relations.after.is_empty() && relations.parent.is_none() {
-            return Ok(());
-        }
-        let own = GraphTask {
-            id: task.id.clone(),
-            relations: relations.clone(),
-            done: false,
-            waits_for_parts: workflow.reads_children(),
-        };
-        let mut tasks = vec![own];
-        tasks.extend(self.all()?.into_iter().map(|one| one.node));
-        match RelationGraph::new(tasks).fault(&task.id) {
-            Some(fault @ (RelationFault::Waits(_) | RelationFault::Parts(_))) => {
-                let message = format!("this would close a circle: {fault}");
-                let hint = Hint::from("see who waits for whom: ").command(&["orch", "graph"]);
-                Err(Diagnostic::error(fault.code(), message).hint(hint).into())
-            }
-            Some(RelationFault::Unknown(_)) | None => Ok(()),
-        }
-    }
-
-    fn all(&self) -> Result<Vec<OtherGlimpse>, Error> {
-        self.finder.glimpses(&self.finder.tasks()?)
-    }
-
     /// The step by which a task gets these relations, and what is decided after it.
     fn step(
         &self,
         sight: &Sight,
         state: &State,
         relations: Relations,
+        others: OtherTasks,
         stamp: &Stamp,
     ) -> Result<Settled, Error> {
-        let others = self.others(sight, &relations)?;
         let step = related(sight, state, relations, stamp)?;
         Ok(self.reader.settled(&among(sight, others), vec![step]))
     }
 
     /// What decisions about a task with these relations see of others.
-    pub(super) fn others(&self, sight: &Sight, relations: &Relations) -> Result<OtherTasks, Error> {
+    pub(super) fn others(
+        &self,
+        sight: &Sight,
+        relations: &Relations,
+        known: &KnownOthers,
+    ) -> Result<OtherTasks, Error> {
         self.finder
-            .others_around(&sight.task, sight.workflow(), relations)
+            .others_around(&sight.task, sight.workflow(), relations, known)
     }
 
     /// Gives the new id of a task to all that name the former one. Returns what was applied. Returns an error if the record
@@ -196,7 +170,9 @@ impl Relate<'_> {
             return Ok(Vec::new());
         }
         let stamp = self.authority.stamp();
+        let known = KnownOthers::default();
         let outcomes = self.advance.apply(&named, false, &|sight| {
+            known.go_on(sight.head_commit());
             let state = usable_state(sight)?;
             let mut relations = state.relations.clone();
             for id in relations.after.iter_mut().chain(&mut relations.parent) {
@@ -204,13 +180,29 @@ impl Relate<'_> {
                     *id = after.clone();
                 }
             }
-            self.step(sight, &state, relations, &stamp)
+            let others = self.others(sight, &relations, &known)?;
+            self.step(sight, &state, relations, others, &stamp)
         })?;
         let applied = outcomes.into_iter().filter_map(|outcome| match outcome {
             super::TaskOutcome::Applied(applied) => Some(*applied),
             super::TaskOutcome::Nothing(_) => None,
         });
         Ok(applied.collect())
+    }
+}
+
+/// Returns an error if a task that names others waits for itself, or is part of itself.
+pub(super) fn refuse_circle(relations: &Relations, others: &OtherTasks) -> Result<(), Error> {
+    if relations.after.is_empty() && relations.parent.is_none() {
+        return Ok(());
+    }
+    match &others.fault {
+        Some(fault @ (RelationFault::Waits(_) | RelationFault::Parts(_))) => {
+            let message = format!("this would close a circle: {fault}");
+            let hint = Hint::from("see who waits for whom: ").command(&["orch", "graph"]);
+            Err(Diagnostic::error(fault.code(), message).hint(hint).into())
+        }
+        Some(RelationFault::Unknown(_)) | None => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Costs {
     looks: AtomicU64,
     known: AtomicU64,
+    glimpses: AtomicU64,
     reads: AtomicU64,
     bytes: AtomicU64,
     evaluations: AtomicU64,
@@ -27,6 +28,8 @@ pub struct Counted {
     pub looks: u64,
     /// Tasks that needed no look, because an earlier one is known.
     pub known: u64,
+    /// Tasks of which the record was read because of another task.
+    pub glimpses: u64,
     /// Task files that were read.
     pub reads: u64,
     /// How many bytes were read of them, and of what commits hold of them.
@@ -65,6 +68,10 @@ impl Costs {
         self.known.fetch_add(1, Relaxed);
     }
 
+    pub(super) fn glimpsed(&self) {
+        self.glimpses.fetch_add(1, Relaxed);
+    }
+
     /// A file of a task was read, this many bytes of it.
     pub(super) fn read(&self, bytes: usize) {
         self.reads.fetch_add(1, Relaxed);
@@ -84,6 +91,7 @@ impl Costs {
         Counted {
             looks: self.looks.load(Relaxed),
             known: self.known.load(Relaxed),
+            glimpses: self.glimpses.load(Relaxed),
             reads: self.reads.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             evaluations: self.evaluations.load(Relaxed),
@@ -100,6 +108,7 @@ impl Counted {
         Self {
             looks: self.looks - earlier.looks,
             known: self.known - earlier.known,
+            glimpses: self.glimpses - earlier.glimpses,
             reads: self.reads - earlier.reads,
             bytes: self.bytes - earlier.bytes,
             evaluations: self.evaluations - earlier.evaluations,

@@ -6,6 +6,7 @@
 
 pub(crate) mod apart;
 mod basis;
+mod branch_relations;
 mod caller;
 mod callers;
 pub(crate) mod code;
@@ -48,6 +49,7 @@ mod whereabouts;
 mod workflows;
 mod writers;
 
+pub use branch_relations::BranchRelations;
 pub use caller::{Caller, Clock, Variables, time_zone};
 pub use callers::Callers;
 pub use costs::Counted;
@@ -186,6 +188,7 @@ impl Workspace {
         )
         .into();
         reader.at = At::Commit(commit);
+        reader.others.forget();
         Ok(self)
     }
 

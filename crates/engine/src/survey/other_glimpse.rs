@@ -24,7 +24,7 @@ pub struct OtherGlimpse {
 #[derive(Default)]
 pub(crate) struct KnownOthers {
     pub(super) named: RefCell<HashMap<TaskId, Option<Arc<OtherGlimpse>>>>,
-    pub(super) parts: RefCell<Option<Arc<Vec<Arc<OtherGlimpse>>>>>,
+    pub(super) parts: RefCell<Option<Vec<Arc<OtherGlimpse>>>>,
     /// Tasks from which relations lead to no cycle.
     pub(super) sound: RefCell<HashSet<TaskId>>,
     /// The HEAD under which a series of several looks has read them.
@@ -33,11 +33,28 @@ pub(crate) struct KnownOthers {
 
 impl KnownOthers {
     /// Forgets everything, unless a series of looks goes on under this HEAD.
-    pub(super) fn go_on(&self, head: Option<Digest>) {
+    pub(crate) fn go_on(&self, head: Option<Digest>) {
         if self.head.get() != head {
             self.forget();
             self.head.set(head);
         }
+    }
+
+    /// Notes a task that the series itself has created, under what is HEAD now. Without commits nothing shows what others do
+    /// meanwhile, so that everything is forgotten.
+    pub(super) fn note_created(&self, task: OtherGlimpse, head: Option<Digest>) {
+        if head.is_none() {
+            return self.forget();
+        }
+        self.head.set(head);
+        let task = Arc::new(task);
+        if let Some(parts) = &mut *self.parts.borrow_mut()
+            && task.node.relations.parent.is_some()
+        {
+            parts.push(Arc::clone(&task));
+        }
+        let id = task.node.id.clone();
+        self.named.borrow_mut().insert(id, Some(task));
     }
 
     /// Forgets everything, because another series begins.

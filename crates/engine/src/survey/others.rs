@@ -6,7 +6,7 @@
 use super::other_glimpse::{KnownOthers, OtherGlimpse, SeesOthers};
 use super::snapshot::Snapshot;
 use super::{CodeAt, Error, Finder, Look, TaskRef};
-use orch_base::TaskId;
+use orch_base::{Digest, TaskId};
 use orch_core::decide::{
     DoneOnBase, GraphTask, OtherTask, OtherTasks, Recorded, RelationGraph, Relations,
 };
@@ -135,6 +135,23 @@ impl<'s> OtherReader<'s> {
         Ok(graph)
     }
 
+    /// Whether a task with these relations is named by one that the series has read, or its parent waits for it.
+    fn is_awaited(
+        &self,
+        id: &TaskId,
+        relations: &Relations,
+        known: &KnownOthers,
+    ) -> Result<bool, Error> {
+        if known.named.borrow().contains_key(id) {
+            return Ok(true);
+        }
+        let parent = match &relations.parent {
+            Some(parent) => self.other(parent, known)?,
+            None => None,
+        };
+        Ok(parent.is_some_and(|parent| parent.node.waits_for_parts))
+    }
+
     /// A task by the id that a relation names, also in the archive; `None` if there is none.
     fn other(&self, id: &TaskId, known: &KnownOthers) -> Result<Option<Arc<OtherGlimpse>>, Error> {
         if let Some(found) = known.named.borrow().get(id) {
@@ -159,21 +176,15 @@ impl<'s> OtherReader<'s> {
         id: &TaskId,
         known: &KnownOthers,
     ) -> Result<Vec<Arc<OtherGlimpse>>, Error> {
-        let all = match &*known.parts.borrow() {
-            Some(all) => Some(Arc::clone(all)),
-            None => None,
-        };
-        let all = match all {
-            Some(all) => all,
-            None => {
-                let all = Arc::new(self.all_parts()?);
-                known.parts.replace(Some(Arc::clone(&all)));
-                all
-            }
-        };
+        if known.parts.borrow().is_none() {
+            let all = self.all_parts()?;
+            known.parts.replace(Some(all));
+        }
         let names = |parent: &TaskId| parent == id || id.unarchived() == Some(parent.as_str());
+        let all = known.parts.borrow();
         let parts = all
             .iter()
+            .flatten()
             .filter(|part| part.node.relations.parent.as_ref().is_some_and(names));
         Ok(parts.cloned().collect())
     }
@@ -182,7 +193,7 @@ impl<'s> OtherReader<'s> {
     fn all_parts(&self) -> Result<Vec<Arc<OtherGlimpse>>, Error> {
         let mut parts = Vec::new();
         for task in self.snapshot.search().tasks()? {
-            if !self.may_say(&task, b"\"parent\"")? {
+            if !self.may_have_parent(&task)? {
                 continue;
             }
             let found = self.glimpse(&task)?;
@@ -193,8 +204,9 @@ impl<'s> OtherReader<'s> {
         Ok(parts)
     }
 
-    /// Whether the text of the state of a task contains some words.
-    fn may_say(&self, task: &TaskRef, words: &[u8]) -> Result<bool, Error> {
+    /// Whether the text of the state of a task may name a parent.
+    fn may_have_parent(&self, task: &TaskRef) -> Result<bool, Error> {
+        let words = b"\"parent\"";
         let content = self
             .snapshot
             .source
@@ -205,30 +217,9 @@ impl<'s> OtherReader<'s> {
         })
     }
 
-    /// The tasks that may go on because of another: those that wait for it, and the one that it is part of.
-    fn concerned_by(&self, task: &TaskRef) -> Result<Vec<TaskId>, Error> {
-        let parent = self.glimpse(task)?.node.relations.parent;
-        let mut concerned = Vec::from_iter(parent);
-        let name = Value::from(task.id.as_str()).to_string();
-        for other in self.snapshot.search().tasks()? {
-            if !self.may_say(&other, name.as_bytes())? {
-                continue;
-            }
-            if self
-                .glimpse(&other)?
-                .node
-                .relations
-                .after
-                .contains(&task.id)
-            {
-                concerned.push(other.id);
-            }
-        }
-        Ok(concerned)
-    }
-
     /// What others see of a task. Returns an error if the machine fails to read it.
     pub(crate) fn glimpse(&self, task: &TaskRef) -> Result<OtherGlimpse, Error> {
+        self.snapshot.costs.inspect(|costs| costs.glimpsed());
         let mut found = OtherGlimpse {
             seen: None,
             node: GraphTask {
@@ -420,22 +411,36 @@ impl Finder<'_> {
         glimpses.into_iter().collect()
     }
 
-    /// The tasks that may go on because of another. Returns an error if one cannot be read.
-    pub(crate) fn concerned_by(&self, task: &TaskRef) -> Result<Vec<TaskId>, Error> {
-        self.reader
-            .snapshot(|snapshot| OtherReader::of(snapshot).concerned_by(task))
-    }
-
-    /// What decisions about a task see of others if it has these relations. Returns an error if one cannot be read.
+    /// What decisions about a task see of others if it has these relations, which are not recorded yet. Returns an error if one
+    /// cannot be read.
     pub(crate) fn others_around(
         &self,
         task: &TaskRef,
         workflow: &Workflow,
         relations: &Relations,
+        known: &KnownOthers,
     ) -> Result<OtherTasks, Error> {
-        let known = KnownOthers::default();
         self.reader.snapshot(|snapshot| {
-            OtherReader::of(snapshot).other_tasks(task, &Related::of(workflow, relations), &known)
+            let others = OtherReader::of(snapshot);
+            if others.is_awaited(&task.id, relations, known)? {
+                // What led to no cycle may do so by way of this task.
+                known.sound.borrow_mut().clear();
+            }
+            others.other_tasks(task, &Related::of(workflow, relations), known)
         })
+    }
+
+    /// Lets a series know a task that it has created, under what is HEAD now. Returns an error if the task cannot be read.
+    pub(crate) fn note_created(
+        &self,
+        task: &TaskRef,
+        head: Option<Digest>,
+        known: &KnownOthers,
+    ) -> Result<(), Error> {
+        let created = self
+            .reader
+            .snapshot(|snapshot| OtherReader::of(snapshot).glimpse(task))?;
+        known.note_created(created, head);
+        Ok(())
     }
 }

@@ -306,7 +306,10 @@ impl<'w> Look<'w> {
     /// A look under a HEAD that was read before.
     pub(crate) fn under(reader: &'w Reader, head: Option<Head>) -> Self {
         forget_attributes(reader);
-        reader.others.forget();
+        // A commit stays as it is.
+        if reader.reads_work_dir() {
+            reader.others.forget();
+        }
         Self::among(reader, head)
     }
 

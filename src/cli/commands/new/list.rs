@@ -5,7 +5,7 @@ use crate::cli::commands::prelude::{Context, ExitCode, Failure, Ui};
 use crate::cli::commands::report;
 use orch_base::{Code, RepoPath, TaskId};
 use orch_engine::apply::{NewTask, PlannedTask, RelationWish, ids_like};
-use orch_engine::survey::Workspace;
+use orch_engine::survey::{TaskRef, Workspace};
 use orch_read::{ListEntry, task_list};
 use orch_view::{ImportAnswer, ImportLine, SkippedLine};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,13 +115,14 @@ impl KnownEntries {
     /// Those that are not left out, and those whose task is there. Returns an error if the tasks cannot be listed.
     fn of(entries: &[ListEntry], ids: &[TaskId], workspace: &Workspace) -> Result<Self, Failure> {
         let tasks = workspace.finder().tasks()?;
-        let is_there = |id: &TaskId| {
-            let mut tasks = tasks.iter();
-            tasks.any(|task| task.id == *id || task.id.unarchived() == Some(id.as_str()))
+        let names = |task: &TaskRef| {
+            let before = task.id.unarchived().map(str::to_owned);
+            [Some(task.id.to_string()), before]
         };
+        let there: BTreeSet<String> = tasks.iter().flat_map(names).flatten().collect();
         let mut known = BTreeMap::new();
         for (entry, id) in entries.iter().zip(ids) {
-            if entry.left_out.is_none() || is_there(id) {
+            if entry.left_out.is_none() || there.contains(id.as_str()) {
                 known.insert(entry.source.clone(), id.to_string());
             }
         }
@@ -155,26 +156,26 @@ fn in_order(imports: Vec<Import>) -> Result<Vec<Import>, Failure> {
     let mut ordered = Vec::new();
     let mut left = imports;
     while !left.is_empty() {
-        let is_ready = |import: &Import| {
+        let before = ordered.len();
+        let mut rest = Vec::new();
+        for import in left {
             let relations = &import.relations;
             let parent = relations.parent.iter().flatten();
             let mut named = relations.after.iter().chain(parent);
-            named.all(|id| placed.contains(id) || !ids.contains(id))
-        };
-        let (ready, rest): (Vec<Import>, Vec<Import>) = left.into_iter().partition(is_ready);
-        if ready.is_empty() {
+            if named.all(|id| placed.contains(id) || !ids.contains(id)) {
+                placed.insert(import.planned.task.id.to_string());
+                ordered.push(import);
+            } else {
+                rest.push(import);
+            }
+        }
+        if ordered.len() == before {
             let named = rest.iter().map(|import| import.entry.source.as_str());
             let named: Vec<&str> = named.collect();
             let message = format!("these entries wait for one another: {}", named.join(", "));
             return Err(Failure::new(Code::RelationCycle, message)
                 .hint("correct it in the program that the list comes from"));
         }
-        placed.extend(
-            ready
-                .iter()
-                .map(|import| import.planned.task.id.to_string()),
-        );
-        ordered.extend(ready);
         left = rest;
     }
     Ok(ordered)
@@ -190,25 +191,26 @@ fn create(
 ) -> Result<(), Failure> {
     let here = context.here(workspace);
     let writer = context.writer(workspace);
-    let mut all_applied = Vec::new();
-    for import in imports {
+    let new = imports.iter().map(|import| {
         let new = NewTask {
             place: args.place(here.as_ref()),
             title: Some(&import.entry.title),
             brief: import.brief(),
             relations: Some(&import.relations),
         };
-        match writer.create().task(import.planned.task.id.as_str(), &new) {
-            Ok(created) => all_applied.push(created.applied),
-            Err(error) => {
-                let done = all_applied.len();
-                let all = imports.len();
-                ui.problem(&format!(
-                    "{done} of {all} tasks were created; the same command continues"
-                ));
-                return Err(error.into());
-            }
-        }
+        (import.planned.task.id.as_str(), new)
+    });
+    let mut all_applied = Vec::new();
+    let created = writer
+        .create()
+        .tasks(new, |one| all_applied.push(one.applied));
+    if let Err(error) = created {
+        let done = all_applied.len();
+        let all = imports.len();
+        ui.problem(&format!(
+            "{done} of {all} tasks were created; the same command continues"
+        ));
+        return Err(error.into());
     }
     if context.global.json {
         for one in &all_applied {

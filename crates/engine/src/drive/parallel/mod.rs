@@ -20,7 +20,7 @@ use super::task_trees::remove;
 use super::trust::{refuse_untrusted_setup, trust_clone};
 use crate::apply::Writer;
 use crate::drive::RunOptions;
-use crate::survey::{Error, TaskRef};
+use crate::survey::{BranchRelations, Error, TaskRef};
 use bell::Rings;
 use free::FinishedTasks;
 use landing::{BranchOutcome, LandRequest, Landing};
@@ -92,6 +92,8 @@ struct Parallel<'a> {
     finished: FinishedTasks,
     /// What the base branch has.
     joined: Ancestors,
+    /// How the tasks of the base branch relate to one another.
+    relations: BranchRelations,
     /// Where the branches of tasks were that others had done, and have not joined yet.
     waited: BTreeMap<TaskId, Digest>,
     sent_back: BTreeMap<TaskId, u32>,
@@ -160,6 +162,7 @@ pub fn run_parallel(
         seen: BTreeMap::new(),
         finished: FinishedTasks::default(),
         joined: Ancestors::default(),
+        relations: BranchRelations::default(),
         waited: BTreeMap::new(),
         sent_back: BTreeMap::new(),
         again: BTreeMap::new(),

@@ -246,32 +246,31 @@ impl Parallel<'_> {
     }
 
     /// Publishes what somebody could go on with, now that a task has come to the end of what this process does for it.
-    pub(super) fn publish_due(&self, index: usize) {
-        let Some(wakes) = &self.wakes else {
+    pub(super) fn publish_due(&mut self, index: usize) {
+        if self.wakes.is_none() {
             return;
-        };
+        }
         let row = &self.tasks[index];
-        match row.stage {
-            TaskStage::SentBack => wakes.queue.publish(&row.task),
-            TaskStage::Stopped if self.is_stopping => wakes.queue.publish(&row.task),
-            TaskStage::Merged => match self.concerned_by(&row.task) {
-                Ok(tasks) => tasks.iter().for_each(|task| wakes.queue.publish(task)),
-                Err(error) => {
-                    tracing::warn!(error = error.logged(), "nobody gets word of what is due");
-                }
-            },
-            _ => {}
+        let task = row.task.clone();
+        let due = match row.stage {
+            TaskStage::SentBack => Ok(vec![task]),
+            TaskStage::Stopped if self.is_stopping => Ok(vec![task]),
+            TaskStage::Merged => self.concerned_by(&task),
+            _ => Ok(Vec::new()),
+        };
+        match (due, &self.wakes) {
+            (Ok(due), Some(wakes)) => due.iter().for_each(|task| wakes.queue.publish(task)),
+            (Ok(_), None) => {}
+            (Err(error), _) => {
+                tracing::warn!(error = error.logged(), "nobody gets word of what is due");
+            }
         }
     }
 
     /// The tasks that may go on because of another one, as the base branch has them.
-    fn concerned_by(&self, id: &TaskId) -> Result<Vec<TaskId>, Error> {
-        let base = self.open()?.at(&self.base_tip()?.to_string())?;
-        let finder = base.finder();
-        match finder.task_of_id(id)? {
-            Some(task) => finder.concerned_by(&task),
-            None => Ok(Vec::new()),
-        }
+    fn concerned_by(&mut self, id: &TaskId) -> Result<Vec<TaskId>, Error> {
+        let tip = self.open()?.at(&self.base_tip()?.to_string())?;
+        self.relations.concerned_by(&tip, id)
     }
 
     /// Publishes the next tasks of a look at all, for which this process has no room.
