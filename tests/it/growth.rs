@@ -48,7 +48,7 @@ fn cost(world: &World, act: &dyn Fn(Workspace) -> Workspace) -> Counted {
 }
 
 /// Each counter with its name.
-fn counters(cost: &Counted) -> [(&'static str, u64); 10] {
+fn counters(cost: &Counted) -> [(&'static str, u64); 11] {
     let Counted {
         looks,
         glimpses,
@@ -58,6 +58,7 @@ fn counters(cost: &Counted) -> [(&'static str, u64); 10] {
         listed,
         heads,
         attributes,
+        commits,
         trees,
         tree_entries,
         ..
@@ -71,6 +72,7 @@ fn counters(cost: &Counted) -> [(&'static str, u64); 10] {
         ("listed", listed),
         ("heads", heads),
         ("attributes", attributes),
+        ("commits", commits),
         ("trees", trees),
         ("tree entries", tree_entries),
     ]
@@ -317,6 +319,39 @@ fn an_audit_is_linear_in_the_steps() {
     grows("audit", &worlds, most, &|workspace| {
         let audit = history::audit(&workspace, AuditScope::default()).expect("audited");
         assert_eq!(audit.changes.len() % 18, 0);
+        workspace
+    });
+}
+
+/// Twice as many branches from one commit, each with a task of its own, merged one after the other.
+#[test]
+fn an_audit_of_branches_is_linear_in_the_merges() {
+    let worlds = [6, 12].map(|branches| {
+        let world = World::ready();
+        world.git(&["config", "user.name", "Ann"]);
+        world.git(&["config", "user.email", "ann@example.com"]);
+        let caller = caller();
+        for number in 0..branches {
+            let name = format!("t-{number}");
+            world.git(&["checkout", "-q", "-b", &name, "main"]);
+            let workspace = open(&world);
+            let create = Writer::new(&workspace, &caller).create();
+            create.task(&name, &NewTask::default()).expect("created");
+        }
+        world.git(&["checkout", "-q", "main"]);
+        for number in 0..branches {
+            let name = format!("t-{number}");
+            world.git(&["merge", "-q", "--no-ff", "-m", "a task", &name]);
+        }
+        world
+    });
+    // A merge has each task that came to the other side, in its own directory.
+    let most = |name: &str| match name {
+        "commits" => LINEAR,
+        _ => LINEAR * LINEAR,
+    };
+    grows("audit of branches", &worlds, most, &|workspace| {
+        history::audit(&workspace, AuditScope::default()).expect("audited");
         workspace
     });
 }

@@ -157,6 +157,8 @@ pub struct StoreCounts {
     pub blob_bytes: u64,
     /// How often an attribute file was read.
     pub attributes: u64,
+    /// How often a commit was read.
+    pub commits: u64,
     /// How many directories of commits were read.
     pub trees: u64,
     /// How many entries these directories have.
@@ -169,6 +171,7 @@ struct StoreCosts {
     locks: AtomicU64,
     blob_bytes: AtomicU64,
     attributes: AtomicU64,
+    commits: AtomicU64,
     trees: AtomicU64,
     tree_entries: AtomicU64,
 }
@@ -502,6 +505,7 @@ impl Store {
             locks,
             blob_bytes,
             attributes,
+            commits,
             trees,
             tree_entries,
         } = &*self.objects.costs;
@@ -510,6 +514,7 @@ impl Store {
             locks: locks.load(Relaxed),
             blob_bytes: blob_bytes.load(Relaxed),
             attributes: attributes.load(Relaxed),
+            commits: commits.load(Relaxed),
             trees: trees.load(Relaxed),
             tree_entries: tree_entries.load(Relaxed),
         }

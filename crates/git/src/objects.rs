@@ -247,6 +247,7 @@ impl Objects {
 
     /// The commit with this id; `None` if this clone does not have it. Returns an error if git cannot read it.
     pub(super) fn commit_if_held(&self, id: Oid) -> Result<Option<Commit<'_>>, Error> {
+        self.costs.commits.fetch_add(1, Relaxed);
         let found = self.unless_missing((id, ObjectType::Commit), || self.repo.find_commit(id))?;
         if let Some(commit) = &found {
             if CHECKED_HERE.load(Relaxed) {
@@ -294,6 +295,7 @@ impl Objects {
 
     /// The commit with this id. Returns an error if git cannot read it.
     pub(super) fn find_commit(&self, id: Oid) -> Result<Commit<'_>, Error> {
+        self.costs.commits.fetch_add(1, Relaxed);
         self.refuse_torn(id)?;
         self.repo.find_commit(id).map_err(libgit2)
     }

@@ -161,7 +161,8 @@ impl Compared<'_, '_> {
     ) -> Result<Vec<TaskRef>, Error> {
         let mut tasks: Vec<TaskRef> = Vec::new();
         for path in paths {
-            if tasks.iter().any(|task| task.place.owns(path)) {
+            // Mostly the last one: the paths are sorted.
+            if tasks.iter().rev().any(|task| task.place.owns(path)) {
                 continue;
             }
             tasks.extend(self.owner(path)?);

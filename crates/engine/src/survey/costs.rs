@@ -44,6 +44,8 @@ pub struct Counted {
     pub locks: u64,
     /// How often an attribute file of git was read.
     pub attributes: u64,
+    /// How often a commit was read.
+    pub commits: u64,
     /// Directories of commits that were read.
     pub trees: u64,
     /// How many entries these directories have.
@@ -116,6 +118,7 @@ impl Counted {
             heads: self.heads - earlier.heads,
             locks: self.locks - earlier.locks,
             attributes: self.attributes - earlier.attributes,
+            commits: self.commits - earlier.commits,
             trees: self.trees - earlier.trees,
             tree_entries: self.tree_entries - earlier.tree_entries,
             log_lines: self.log_lines - earlier.log_lines,

@@ -740,6 +740,7 @@ impl Reader {
             heads,
             locks,
             attributes,
+            commits,
             trees,
             tree_entries,
             ..
@@ -750,6 +751,7 @@ impl Reader {
             locks,
             attributes,
             bytes,
+            commits,
             trees,
             tree_entries,
             log_lines,
