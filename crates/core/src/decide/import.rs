@@ -5,7 +5,7 @@ use super::{Evidence, State, Transition, create};
 use crate::workflow::guard::{Lookup, Scope, follow};
 use crate::workflow::{Guard, ImportValue, StateImport, Workflow};
 use orch_base::pointer::{child, is_at_or_below};
-use orch_base::{ArtifactName, Code, Digest, Reason};
+use orch_base::{ArtifactName, Code, Digest, Reason, enumeration};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -28,17 +28,10 @@ impl Original {
     /// What importing the file leaves out, in words.
     #[must_use]
     pub fn left_out(&self) -> String {
-        let listed: Vec<&str> = self
-            .left_out
-            .iter()
-            .take(MOST_LISTED)
-            .map(String::as_str)
-            .collect();
-        match self.left_out.len().saturating_sub(listed.len()) {
-            0 if listed.is_empty() => "nothing".to_owned(),
-            0 => listed.join(", "),
-            more => format!("{} and {more} more", listed.join(", ")),
+        if self.left_out.is_empty() {
+            return "nothing".to_owned();
         }
+        enumeration(&self.left_out, MOST_LISTED)
     }
 }
 

@@ -5,7 +5,7 @@
 use super::extent::{LogExtent, digest_of};
 use super::log_event::{LogEvent, NotAnEvent};
 use crate::decide::HistoryEntry;
-use orch_base::{Code, Digest, PhaseId, Timestamp};
+use orch_base::{Code, Digest, PhaseId, Timestamp, enumeration};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
@@ -441,19 +441,11 @@ pub fn has_lost_events(held: &[u8], now: &[u8]) -> bool {
 /// Events in words: the first of them, and how many more there are.
 #[must_use]
 pub fn listed_events(events: &[LogEvent]) -> String {
-    let Some(first) = events.first() else {
-        return String::new();
-    };
-    let first = format!(
-        "{} to {} ({})",
-        first.entry.kind.as_str(),
-        first.entry.to,
-        first.id.short()
-    );
-    match events.len() {
-        1 => first,
-        many => format!("{first} and {} more", many - 1),
-    }
+    let words = events.iter().map(|event| {
+        let kind = event.entry.kind.as_str();
+        format!("{kind} to {} ({})", event.entry.to, event.id.short())
+    });
+    enumeration(words, 1)
 }
 
 /// Whether a log may have an event that a program of the first version does not know. It is fast, and errs only where a

@@ -5,7 +5,7 @@ use super::verification::{place, store};
 use crate::apply::Writer;
 use crate::survey::{Error, TaskRef};
 use crate::verify::{ClaimedCheckout, Judged, VerifyOutcome, VerifyRequest, VerifyWatch, verify};
-use orch_base::{Digest, Patterns, VerificationName};
+use orch_base::{Digest, Patterns, VerificationName, enumeration};
 use orch_core::config::Config;
 use orch_core::verification::{
     RerunOutcome, TestedCode, Verification, VerificationResult, VerifiedCode, VerifyTable,
@@ -262,13 +262,8 @@ fn failed(result: &VerificationResult) -> BTreeSet<&String> {
 
 /// The names of tests with what became of them; `None` without any.
 fn told(what: &str, names: &[&String]) -> Option<String> {
-    let (first, others) = names.split_first()?;
-    let mut shown = (*first).clone();
-    for name in others.iter().take(MOST_TOLD - 1) {
-        shown.push_str(&format!(", {name}"));
+    if names.is_empty() {
+        return None;
     }
-    if names.len() > MOST_TOLD {
-        shown.push_str(&format!(" and {} more", names.len() - MOST_TOLD));
-    }
-    Some(format!("{shown} {what}"))
+    Some(format!("{} {what}", enumeration(names, MOST_TOLD)))
 }

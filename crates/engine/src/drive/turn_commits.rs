@@ -12,7 +12,7 @@ use super::{Happened, Reporter};
 use crate::apply::Writer;
 use crate::run::foreign_places;
 use crate::survey::{Error, Sight};
-use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath};
+use orch_base::{Code, Diagnostic, Digest, Hint, RepoPath, enumeration};
 use orch_core::decide::Work;
 use orch_git::{IndexSource, RefGuard, Store};
 use std::os::unix::ffi::OsStrExt;
@@ -81,7 +81,7 @@ impl<'a> GitBefore<'a> {
         };
         let work = work.name();
         if !closed.others.is_empty() {
-            let paths = listed(&closed.others);
+            let paths = enumeration(&closed.others, MOST_NAMED);
             let message = format!(
                 "commits that came while `{work}` worked hold what it may not write, and the files are different: {paths}"
             );
@@ -93,7 +93,7 @@ impl<'a> GitBefore<'a> {
         if closed.own.is_empty() {
             return None;
         }
-        let paths = listed(&closed.own);
+        let paths = enumeration(&closed.own, MOST_NAMED);
         let message = format!(
             "commits that came while `{work}` worked hold what is not its to make, and the files are different: {paths}"
         );
@@ -179,32 +179,16 @@ impl<'a> GitBefore<'a> {
         if moved.is_empty() {
             return;
         }
-        let names = moved.iter().take(MOST_NAMED).cloned();
-        let names = names.collect::<Vec<_>>().join(", ");
         let message = format!(
-            "these references moved while `{}` worked, by it or by somebody else: {names}",
-            work.name()
+            "these references moved while `{}` worked, by it or by somebody else: {}",
+            work.name(),
+            enumeration(&moved, MOST_NAMED)
         );
         let hint = Hint::from("look at where they were: ").command(&["git", "reflog", &moved[0]]);
         report(&Happened::Note(
             &Diagnostic::warning(Code::RefsMoved, message).hint(hint),
         ));
     }
-}
-
-fn listed(paths: &[RepoPath]) -> String {
-    let named: Vec<&str> = paths
-        .iter()
-        .take(MOST_NAMED)
-        .map(RepoPath::as_str)
-        .collect();
-    let rest = paths.len() - named.len();
-    let rest = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
-    named.join(", ") + &rest
 }
 
 /// What `git add` would store of what the work tree has at a path, also of a link; `None` if there is no file. Returns an error

@@ -8,7 +8,7 @@ use crate::run::{
     remove_dead_fences, turn_places,
 };
 use crate::survey::{Error, Sight};
-use orch_base::{ArtifactName, Code, Diagnostic, Hint, RepoPath, TaskPlace};
+use orch_base::{ArtifactName, Code, Diagnostic, Hint, RepoPath, TaskPlace, enumeration};
 use orch_core::config::{ExecutorConfig, FILE, FenceWish};
 use orch_core::decide::{Ending, Returned, Work};
 use orch_core::workflow::{Phase, Workflow};
@@ -705,7 +705,7 @@ pub(super) struct FencedTurns {
     pub said: Option<FenceNews>,
     /// All that was said.
     told: BTreeSet<FenceNews>,
-    /// The paths that were refused in the last turn, as far as its output says.
+    /// The paths that were refused in the last turn, as far as its output says: the first [`MOST_COUNTED`].
     refused: Vec<String>,
     /// A line that says so and names no path.
     vague: Option<String>,
@@ -715,6 +715,8 @@ pub(super) struct FencedTurns {
 
 /// How many refused writes are named.
 const MOST_NAMED: usize = 5;
+/// How many refused writes are counted: a program may try any number of paths.
+const MOST_COUNTED: usize = 1000;
 
 impl FencedTurns {
     /// Begins a turn. Returns what has not been said yet.
@@ -746,7 +748,7 @@ impl FencedTurns {
         };
         if !what.is_path {
             self.vague.get_or_insert(what.text);
-        } else if self.refused.len() < MOST_NAMED && !self.refused.contains(&what.text) {
+        } else if self.refused.len() < MOST_COUNTED && !self.refused.contains(&what.text) {
             self.refused.push(what.text);
         }
     }
@@ -757,7 +759,7 @@ impl FencedTurns {
             let line = self.vague.as_ref()?;
             return Some(format!("the fence refused a write: {line}"));
         }
-        let named = self.refused.join(", ");
+        let named = enumeration(&self.refused, MOST_NAMED);
         Some(format!("the fence refused to write {named}"))
     }
 
@@ -887,5 +889,21 @@ mod tests {
         assert!(turns.begin(&none).is_some());
         assert_eq!(turns.begin(&none), None, "it is said once");
         assert!(turns.instead_of(Ending::Stalled).is_none());
+    }
+
+    #[test]
+    fn five_refused_writes_are_named_and_the_others_counted() {
+        let mut turns = FencedTurns::default();
+        for _ in 0..2 {
+            for nth in 1..=7 {
+                turns.hear(&format!(
+                    "sh: cannot create src/{nth}: Read-only file system"
+                ));
+            }
+        }
+        assert_eq!(
+            turns.refused().as_deref(),
+            Some("the fence refused to write src/1, src/2, src/3, src/4, src/5 and 2 more")
+        );
     }
 }

@@ -5,7 +5,7 @@ use super::search::Search;
 use super::setting::{InSource, Settings};
 use super::snapshot::{Snapshot, first};
 use super::{Error, Finder, TaskRef};
-use orch_base::{Code, Diagnostic, Hint, Place, RepoPath};
+use orch_base::{Code, Diagnostic, Hint, Place, RepoPath, enumeration};
 use orch_core::config::{self, Root};
 use orch_core::record::{EventLog, TRANSCRIPT_FILE};
 use orch_files::{Content, Entry, EntryKind, Source};
@@ -115,19 +115,11 @@ impl Search<'_> {
                 continue;
             }
             let governed = tasks.iter().filter(|task| task.workflow.as_str() == name);
-            let ids: Vec<&str> = governed.map(|task| task.id.as_str()).collect();
+            let ids = enumeration(governed.map(|task| &task.id), MOST_NAMED);
             let mut faulty = Diagnostic::from(loaded.faulty());
-            faulty.message.push_str(&match ids.len() {
-                0 => String::new(),
-                many if many <= MOST_NAMED => format!("; it governs {}", ids.join(", ")),
-                many => {
-                    format!(
-                        "; it governs {} and {} more",
-                        ids[..MOST_NAMED].join(", "),
-                        many - MOST_NAMED
-                    )
-                }
-            });
+            if !ids.is_empty() {
+                faulty.message.push_str(&format!("; it governs {ids}"));
+            }
             found.push(faulty);
         }
         found

@@ -1,7 +1,7 @@
 //! What happens around a played task: commits with code, verifications that run, and other tasks.
 
 use super::Play;
-use super::playing::{PlayChoice, becoming, related, verified};
+use super::offers::{PlayChoice, Source};
 use super::wanted::{read_roots, read_verifications, word};
 use orch_base::{TaskId, VerificationName};
 use orch_core::decide::{Detail, Relations};
@@ -17,9 +17,9 @@ const RESULTS: [(&str, &str); 3] = [
 /// The most other tasks of each kind.
 const MOST_OTHERS: usize = 3;
 
-impl Play<'_, '_> {
+impl<'a> Play<'_, 'a> {
     /// A commit with code, where the phase makes code, its rules read it, or a verification of it judges it.
-    pub(super) fn code(&self, phase: &Phase, found: &mut Vec<PlayChoice>) {
+    pub(super) fn code(&self, phase: &Phase, found: &mut Vec<Source<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
         let read = read_roots(workflow, &rules);
@@ -43,12 +43,13 @@ impl Play<'_, '_> {
                 code: Some(code),
                 ..self.given.clone()
             };
-            found.push(becoming(format!("code changes, by a commit {of}"), given));
+            let label = format!("code changes, by a commit {of}");
+            found.push(PlayChoice::given(label, given).into());
         }
     }
 
     /// What the verifications may give that the phase asks for or its rules read.
-    pub(super) fn verifications(&self, phase: &Phase, found: &mut Vec<PlayChoice>) {
+    pub(super) fn verifications(&self, phase: &Phase, found: &mut Vec<Source<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
         let read = read_verifications(workflow, &rules);
@@ -72,14 +73,20 @@ impl Play<'_, '_> {
                 }
                 let detail = Detail::Verify(result.after(&self.state));
                 if let Some(step) = self.saying(detail, self.now()) {
-                    found.push(verified(format!("`{name}` runs and {words}"), result, step));
+                    let runs = PlayChoice {
+                        label: format!("`{name}` runs and {words}"),
+                        result: Some(result),
+                        step: Some(step),
+                        ..PlayChoice::default()
+                    };
+                    found.push(runs.into());
                 }
             }
         }
     }
 
     /// Other tasks that appear or end, where the rules read those that are part of this one, or those that it waits for.
-    pub(super) fn other_tasks(&self, found: &mut Vec<PlayChoice>) {
+    pub(super) fn other_tasks(&self, found: &mut Vec<Source<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules.iter().collect();
         let read = read_roots(workflow, &rules);
@@ -90,7 +97,7 @@ impl Play<'_, '_> {
                     children,
                     ..self.given.clone()
                 };
-                found.push(becoming(label, given));
+                found.push(PlayChoice::given(label, given).into());
             }
         }
         if reads(AFTER) {
@@ -107,9 +114,13 @@ impl Play<'_, '_> {
                     ..self.given.clone()
                 };
                 if relations == self.state.relations {
-                    found.push(becoming(label, given));
+                    found.push(PlayChoice::given(label, given).into());
                 } else if let Some(step) = self.saying(Detail::Relate(relations), self.now()) {
-                    found.push(related(label, given, step));
+                    let joins = PlayChoice {
+                        given: Some(given),
+                        ..PlayChoice::step(label, step)
+                    };
+                    found.push(joins.into());
                 }
             }
         }

@@ -11,6 +11,7 @@ use orch_core::workflow::{
 use orch_files::{Content, FileSet};
 use orch_read::{Matcher, ReadLimits, RepositoryFile, Schemas, ValidationCache, observe, written};
 use serde_json::{Map, Value, json};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +35,11 @@ pub struct TrialFiles<'a> {
     validations: ValidationCache,
     task: TaskId,
     place: TaskPlace,
+    /// The values of files that count.
+    values: RefCell<BTreeMap<ArtifactName, Value>>,
+    /// Whether the schemas accept data, as text.
+    accepted: RefCell<BTreeMap<(ArtifactName, String), bool>>,
+    looks: Cell<usize>,
 }
 
 impl<'a> TrialFiles<'a> {
@@ -49,6 +55,9 @@ impl<'a> TrialFiles<'a> {
             validations: ValidationCache::default(),
             task,
             place: TaskPlace::of_directory(directory),
+            values: RefCell::default(),
+            accepted: RefCell::default(),
+            looks: Cell::default(),
         }
     }
 
@@ -56,6 +65,12 @@ impl<'a> TrialFiles<'a> {
     #[must_use]
     pub fn place(&self) -> &TaskPlace {
         &self.place
+    }
+
+    /// How many times a task was observed.
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        self.looks.get()
     }
 
     /// The files that are given, and those that were there before.
@@ -75,6 +90,7 @@ impl<'a> TrialFiles<'a> {
     /// What is observed of a task with these files and this code.
     #[must_use]
     pub fn facts(&self, files: &TrialBytes, code: Option<&GivenCode>) -> Facts {
+        self.looks.set(self.looks.get() + 1);
         let format = self.workflow.digest.format();
         let mut source = FileSet::empty(format);
         let mut of_repository = Vec::new();
@@ -303,6 +319,16 @@ impl<'a> TrialFiles<'a> {
     /// The value of a file that counts.
     #[must_use]
     pub fn value(&self, artifact: &Artifact) -> Value {
+        if let Some(known) = self.values.borrow().get(&artifact.name) {
+            return known.clone();
+        }
+        let value = self.new_value(artifact);
+        let mut values = self.values.borrow_mut();
+        values.insert(artifact.name.clone(), value.clone());
+        value
+    }
+
+    fn new_value(&self, artifact: &Artifact) -> Value {
         let Some(schema) = &artifact.schema else {
             return json!({});
         };
@@ -332,18 +358,26 @@ impl<'a> TrialFiles<'a> {
         !self.schemas.refuses(schema, &own).is_empty()
     }
 
-    /// Whether a file with this data, put over what it holds otherwise, is one that its schema accepts.
+    /// Whether the schema accepts a file with this content: data is put over what it holds otherwise, and texts are not asked
+    /// about.
     #[must_use]
-    pub fn accepts(&self, artifact: &Artifact, data: &Value) -> bool {
-        let Some(schema) = &artifact.schema else {
+    pub fn accepts(&self, artifact: &Artifact, content: &GivenContent) -> bool {
+        let (Some(schema), GivenContent::Data(data)) = (&artifact.schema, content) else {
             return true;
         };
+        let key = (artifact.name.clone(), data.to_string());
+        if let Some(known) = self.accepted.borrow().get(&key) {
+            return *known;
+        }
         let mut whole = self.value(artifact);
         overlay(&mut whole, data);
         let marked = Digest::of_blob(b"judged").to_string();
-        self.schemas
-            .refuses(schema, &without_marks(&whole, &marked))
-            .is_empty()
+        let refused = self
+            .schemas
+            .refuses(schema, &without_marks(&whole, &marked));
+        let is_accepted = refused.is_empty();
+        self.accepted.borrow_mut().insert(key, is_accepted);
+        is_accepted
     }
 
     /// What the schema of the state refuses of what a test says of it.

@@ -102,7 +102,8 @@ fn of_artifact(
 ) {
     let name = artifact.name.as_str();
     let now = content_of(&setup.files, name);
-    let contents = contents(trial, artifact, now);
+    let mut contents = contents(trial, artifact, now);
+    contents.retain(|content| trial.files.accepts(artifact, content));
     for content in &contents {
         if Some(content) != now {
             let files = with(&setup.files, name, Some(content.clone()));
@@ -177,7 +178,7 @@ fn of_artifact(
     }
 }
 
-/// What may stand in a file of an artifact beside or instead of what does now.
+/// What may stand in a file of an artifact beside or instead of what does now, also what its schema refuses.
 pub(super) fn contents(
     trial: &TrialWorkflow<'_>,
     artifact: &Artifact,
@@ -227,10 +228,6 @@ fn new_contents(
             found.extend(texts.into_iter().skip(1).map(GivenContent::Text));
         }
     }
-    found.retain(|content| match content {
-        GivenContent::Data(data) => trial.files.accepts(artifact, data),
-        _ => true,
-    });
     found.push(GivenContent::Text("broken".to_owned()));
     found
 }

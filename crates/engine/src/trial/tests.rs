@@ -1,8 +1,9 @@
 //! The tests of the documents that ship, and what is found for documents without any.
 
-use super::{Play, TrialWorkflow, WantedCase, examples};
+use super::{Play, PlayChoice, TrialWorkflow, WantedCase, examples};
 use orch_core::workflow::{Document, System, Workflow, cases, compile};
 use orch_read::Schemas;
+use std::collections::BTreeSet;
 
 const SCHEMA: &str = r#"{"type": "object", "required": ["ok"], "properties": {
     "ok": {"type": "boolean"}, "grade": {"enum": ["good", "bad"]}}, "examples": [{"ok": true}]}"#;
@@ -449,4 +450,64 @@ fn in_a_play_several_people_write_and_approve() {
         "{}",
         found.test_text("three")
     );
+}
+
+/// Numbers that follow from a seed.
+fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut number = seed;
+    move |limit| {
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(number >> 33).expect("small") % limit
+    }
+}
+
+#[test]
+fn whatever_may_be_chosen_may_be_drawn_and_nothing_else() {
+    let (document, workflow) = small("");
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let begun = || {
+        let mut play = Play::begin(&trial);
+        choose(&mut play, &["draft.json appears"]);
+        play
+    };
+    let after = |choice: &PlayChoice| {
+        let mut play = begun();
+        play.choose(choice);
+        let files = play.given.files.iter();
+        let files: Vec<_> = files.map(|file| file.of.value.clone()).collect();
+        let reason = play.decision().reason;
+        (play.way, files, reason)
+    };
+    let chosen: BTreeSet<_> = begun().choices().iter().map(after).collect();
+    let mut drawn = BTreeSet::new();
+    for seed in 0..200 {
+        let choice = begun().drawn(&mut numbers(seed)).expect("something");
+        drawn.insert(after(&choice));
+    }
+    assert_eq!(drawn, chosen);
+}
+
+#[test]
+fn a_draw_looks_at_no_more_than_it_needs() {
+    let system = System::shipped();
+    let name = "global-state-machine";
+    let text = system.workflow(name).expect("it ships");
+    let (document, workflow) = compiled(name, text, &system);
+    let schemas = Schemas::default();
+    let trial = TrialWorkflow::of(&document, &workflow, &schemas);
+    let mut play = Play::begin(&trial);
+    let _ = play.choices();
+    let all = trial.files.looks();
+    let mut below = numbers(1);
+    let mut count = 0;
+    while let Some(choice) = play.drawn(&mut below).filter(|_| !play.is_over()) {
+        count += 1;
+        play.choose(&choice);
+    }
+    // With what a choice itself comes to.
+    let each = (trial.files.looks() - all) / count;
+    assert!(count > 20 && each < 8 && all > 100, "{each} of {all}");
 }

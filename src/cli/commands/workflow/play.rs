@@ -63,15 +63,16 @@ fn by_itself(
     let mut numbers = Numbers(seed);
     let mut steps = Vec::new();
     for _ in 0..MOST_CHOICES {
-        let choices = play.choices();
-        if play.is_over() || choices.is_empty() {
+        if play.is_over() {
             break;
         }
-        let choice = &choices[numbers.below(choices.len())];
+        let Some(choice) = play.drawn(&mut |limit| numbers.below(limit)) else {
+            break;
+        };
         let known = play.way.len();
-        play.choose(choice);
+        play.choose(&choice);
         steps.push(PlayedStep {
-            happened: choice.label.clone(),
+            happened: choice.label,
             steps: play.way[known..].to_vec(),
         });
     }

@@ -10,7 +10,7 @@ use crate::apply::{Order, Writer};
 use crate::drive::StopFlag;
 use crate::run::SideProcess;
 use crate::survey::{Caller, Error, Workspace};
-use orch_base::{Digest, TaskId, command};
+use orch_base::{Digest, TaskId, command, enumeration};
 use orch_core::config::{BranchMerge, WorkTreeKind};
 use orch_files::{FileLock, io_error};
 use orch_fleet::forward::RemoteBranches;
@@ -288,17 +288,10 @@ impl LandRequest {
 
     /// Why the branch cannot be joined with the base branch.
     fn conflict(&self, files: &[String]) -> String {
-        let shown: Vec<&str> = files.iter().take(3).map(String::as_str).collect();
-        let more = files.len().saturating_sub(shown.len());
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
         format!(
-            "it conflicts with {} in {}{more}: {}, resolve the conflict and commit",
+            "it conflicts with {} in {}: {}, resolve the conflict and commit",
             self.base,
-            shown.join(", "),
+            enumeration(files, 3),
             self.how_to_merge()
         )
     }

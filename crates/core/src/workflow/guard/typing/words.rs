@@ -8,7 +8,7 @@ use super::spots::Spots;
 use super::value_type::{MapType, ValueType};
 use cel::IdedExpr;
 use cel::common::ast::Expr;
-use orch_base::{Code, nearest};
+use orch_base::{Code, enumeration, nearest};
 use std::collections::BTreeSet;
 
 /// What a finding says.
@@ -34,17 +34,8 @@ fn words(code: Code, message: String, hint: impl Into<String>) -> FaultWords {
 }
 
 /// A list of names, cut off where it gets long.
-fn listed<'n>(names: impl Iterator<Item = &'n str> + Clone) -> String {
-    let shown: Vec<String> = names
-        .clone()
-        .take(MOST_LISTED)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    let more = names.count().saturating_sub(MOST_LISTED);
-    match more {
-        0 => shown.join(", "),
-        _ => format!("{} and {more} more", shown.join(", ")),
-    }
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    enumeration(names.map(|name| format!("`{name}`")), MOST_LISTED)
 }
 
 pub fn no_members(name: &str, written: &str, of: &ValueType) -> FaultWords {
