@@ -19,11 +19,12 @@ RUST_TEST_THREADS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
 
 # More arguments of Cargo where tests are built, for example --config KEY=VALUE.
 TEST_SETTINGS ?=
-BUILD_TESTS = $(CARGO) $(TEST_SETTINGS) test --quiet --workspace --all-targets --no-run
+# Without benches, which only `make bench` runs; Clippy checks them.
+BUILD_TESTS = $(CARGO) $(TEST_SETTINGS) test --quiet --workspace --tests --no-run
 
 test: ## Run every test
 	$(BUILD_TESTS)
-	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) $(TEST_SETTINGS) test --workspace --all-targets --quiet
+	env $(IN_MEMORY) RUST_TEST_THREADS=$(RUST_TEST_THREADS) $(CARGO) $(TEST_SETTINGS) test --workspace --tests --quiet
 	$(CARGO) $(TEST_SETTINGS) test --workspace --doc --quiet
 
 screens: ## Play the stories of tests/screens, keep what they show now, and show what has changed

@@ -6,18 +6,38 @@ use orch_engine::drive::{WatchEffect, WatchEvent, Watching};
 use serde_json::json;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use walkdir::{DirEntry, WalkDir};
 
 static HEEDS_HANGUP: Once = Once::new();
+
+/// Where a program lies that is named without a directory; its name if it is nowhere. A program whose path is known is
+/// started without a copy of the memory of this process, which has a thread for each of several tests.
+fn located(program: &OsStr) -> PathBuf {
+    static LOCATED: Mutex<BTreeMap<OsString, PathBuf>> = Mutex::new(BTreeMap::new());
+    let path = PathBuf::from(program);
+    if path.components().count() > 1 {
+        return path;
+    }
+    let mut located = LOCATED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = located.get(program) {
+        return known.clone();
+    }
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&places).map(|place| place.join(&path));
+    let found = places.find(|place| place.is_file()).unwrap_or(path);
+    located.insert(program.to_owned(), found.clone());
+    found
+}
 
 /// Lets programs that tests start hear SIGHUP under `nohup`, too. They inherit that a signal is ignored, but not that it
 /// is caught.
@@ -221,8 +241,10 @@ impl World {
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let seconds = self.seconds.fetch_add(60, Ordering::SeqCst);
         let date = format!("@{seconds} +0000");
-        let mut command = Command::new(program);
+        let program = program.as_ref();
+        let mut command = Command::new(located(program));
         command
+            .arg0(program)
             .current_dir(self.root())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -1,7 +1,7 @@
 //! What happens around a played task: commits with code, verifications that run, and other tasks.
 
 use super::Play;
-use super::offers::{PlayChoice, Source};
+use super::offers::{ChoiceSource, PlayChoice};
 use super::wanted::{read_roots, read_verifications, word};
 use orch_base::{TaskId, VerificationName};
 use orch_core::decide::{Detail, Relations};
@@ -19,7 +19,7 @@ const MOST_OTHERS: usize = 3;
 
 impl<'a> Play<'_, 'a> {
     /// A commit with code, where the phase makes code, its rules read it, or a verification of it judges it.
-    pub(super) fn code(&self, phase: &Phase, found: &mut Vec<Source<'a>>) {
+    pub(super) fn code(&self, phase: &Phase, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
         let read = read_roots(workflow, &rules);
@@ -49,7 +49,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// What the verifications may give that the phase asks for or its rules read.
-    pub(super) fn verifications(&self, phase: &Phase, found: &mut Vec<Source<'a>>) {
+    pub(super) fn verifications(&self, phase: &Phase, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
         let read = read_verifications(workflow, &rules);
@@ -86,7 +86,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// Other tasks that appear or end, where the rules read those that are part of this one, or those that it waits for.
-    pub(super) fn other_tasks(&self, found: &mut Vec<Source<'a>>) {
+    pub(super) fn other_tasks(&self, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules.iter().collect();
         let read = read_roots(workflow, &rules);

@@ -62,25 +62,25 @@ impl PlayChoice {
 }
 
 /// Where choices come from.
-pub(super) enum Source<'w> {
+pub(super) enum ChoiceSource<'w> {
     /// This may happen.
     Ready(Box<PlayChoice>),
     /// These may happen, as far as the rules tell them apart.
     OneOf {
-        open: Vec<Candidate<'w>>,
+        open: Vec<PlayCandidate<'w>>,
         /// What the rules say already.
         known: BTreeSet<String>,
     },
 }
 
-impl From<PlayChoice> for Source<'_> {
+impl From<PlayChoice> for ChoiceSource<'_> {
     fn from(choice: PlayChoice) -> Self {
         Self::Ready(Box::new(choice))
     }
 }
 
 /// What may happen, and was not tried yet.
-pub(super) enum Candidate<'w> {
+pub(super) enum PlayCandidate<'w> {
     /// A file of an artifact holds this: the one under its name, or another one under its path.
     Content(&'w Artifact, String, GivenContent),
     /// The action that is due ends with this patch, which is said so.
@@ -95,8 +95,8 @@ impl<'a> Play<'_, 'a> {
         let mut found = Vec::new();
         for source in self.sources(&decision) {
             match source {
-                Source::Ready(choice) => found.push(*choice),
-                Source::OneOf { open, mut known } => {
+                ChoiceSource::Ready(choice) => found.push(*choice),
+                ChoiceSource::OneOf { open, mut known } => {
                     let offered = open
                         .into_iter()
                         .filter_map(|candidate| self.tried(candidate, &decision, &mut known));
@@ -115,8 +115,8 @@ impl<'a> Play<'_, 'a> {
         while !sources.is_empty() {
             let at = below(sources.len());
             let (open, known) = match &mut sources[at] {
-                Source::Ready(choice) => return Some((**choice).clone()),
-                Source::OneOf { open, known } => (open, known),
+                ChoiceSource::Ready(choice) => return Some((**choice).clone()),
+                ChoiceSource::OneOf { open, known } => (open, known),
             };
             for _ in 0..MOST_TRIED.min(open.len()) {
                 let candidate = open.swap_remove(below(open.len()));
@@ -132,7 +132,7 @@ impl<'a> Play<'_, 'a> {
         None
     }
 
-    fn sources(&self, decision: &Decision) -> Vec<Source<'a>> {
+    fn sources(&self, decision: &Decision) -> Vec<ChoiceSource<'a>> {
         let Some(phase) = self.phase() else {
             return Vec::new();
         };
@@ -149,7 +149,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// Files that the phase produces or the rules of it read, with each content that they may tell apart.
-    fn files_of(&self, phase: &Phase, decision: &Decision, found: &mut Vec<Source<'a>>) {
+    fn files_of(&self, phase: &Phase, decision: &Decision, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         let rules: Vec<_> = workflow.rules_from(&phase.id).collect();
         let read = read_roots(workflow, &rules);
@@ -167,7 +167,7 @@ impl<'a> Play<'_, 'a> {
         &self,
         artifact: &'a Artifact,
         decision: &Decision,
-        found: &mut Vec<Source<'a>>,
+        found: &mut Vec<ChoiceSource<'a>>,
     ) {
         let name = artifact.name.as_str();
         self.contents_of(artifact, name, decision, found);
@@ -191,13 +191,13 @@ impl<'a> Play<'_, 'a> {
         artifact: &'a Artifact,
         name: &str,
         decision: &Decision,
-        found: &mut Vec<Source<'a>>,
+        found: &mut Vec<ChoiceSource<'a>>,
     ) {
         let now = self.content(name);
         let open = contents(self.trial, artifact, now).into_iter();
-        found.push(Source::OneOf {
+        found.push(ChoiceSource::OneOf {
             open: open
-                .map(|content| Candidate::Content(artifact, name.to_owned(), content))
+                .map(|content| PlayCandidate::Content(artifact, name.to_owned(), content))
                 .collect(),
             known: BTreeSet::from([outcome_of(decision)]),
         });
@@ -217,15 +217,17 @@ impl<'a> Play<'_, 'a> {
     /// What comes of a candidate; `None` if it cannot be, or the rules say what they say already.
     fn tried(
         &self,
-        candidate: Candidate<'_>,
+        candidate: PlayCandidate<'_>,
         decision: &Decision,
         known: &mut BTreeSet<String>,
     ) -> Option<PlayChoice> {
         match candidate {
-            Candidate::Content(artifact, name, content) => {
+            PlayCandidate::Content(artifact, name, content) => {
                 self.with_content(artifact, &name, content, known)
             }
-            Candidate::Result(patch, label) => self.with_result(&patch, &label, decision, known),
+            PlayCandidate::Result(patch, label) => {
+                self.with_result(&patch, &label, decision, known)
+            }
         }
     }
 
@@ -268,7 +270,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// What may come of an action that is due, and which one a person may pick.
-    fn actions(&self, decision: &Decision, found: &mut Vec<Source<'a>>) {
+    fn actions(&self, decision: &Decision, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         match &decision.verdict {
             Verdict::Run(action) => self.results(action, decision, found),
@@ -284,10 +286,13 @@ impl<'a> Play<'_, 'a> {
         }
     }
 
-    fn results(&self, action: &ActionName, decision: &Decision, found: &mut Vec<Source<'a>>) {
+    fn results(&self, action: &ActionName, decision: &Decision, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         let Some(rule) = &decision.rule else { return };
-        let mut open = vec![Candidate::Result(Vec::new(), "changes nothing".to_owned())];
+        let mut open = vec![PlayCandidate::Result(
+            Vec::new(),
+            "changes nothing".to_owned(),
+        )];
         let now = Value::Object(self.state.extra.clone());
         for variant in state_variants(workflow, &now) {
             let Value::Object(members) = &variant.0 else {
@@ -298,9 +303,9 @@ impl<'a> Play<'_, 'a> {
                 value: value.clone(),
             });
             let label = format!("writes {}", variant.0);
-            open.push(Candidate::Result(ops.collect(), label));
+            open.push(PlayCandidate::Result(ops.collect(), label));
         }
-        found.push(Source::OneOf {
+        found.push(ChoiceSource::OneOf {
             open,
             known: BTreeSet::new(),
         });
@@ -358,7 +363,7 @@ impl<'a> Play<'_, 'a> {
         Some(PlayChoice::step(label, step))
     }
 
-    fn signals(&self, found: &mut Vec<Source<'a>>) {
+    fn signals(&self, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         for signal in Signal::ALL {
             let responds = workflow.rules.iter().any(|rule| rule.on == Some(signal));
@@ -381,7 +386,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// Deadlines of the present attempt that may pass now.
-    fn times(&self, found: &mut Vec<Source<'a>>) {
+    fn times(&self, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         for running in deadlines(workflow, &self.state) {
             if running.has_lapsed {
@@ -408,7 +413,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// What a person may order.
-    fn orders(&self, decision: &Decision, found: &mut Vec<Source<'a>>) {
+    fn orders(&self, decision: &Decision, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         if let Some(due) = decision.transition().filter(|due| due.by_human) {
             let label = format!("a person takes the step to {}", due.to);
@@ -442,7 +447,7 @@ impl<'a> Play<'_, 'a> {
     }
 
     /// What a person may say of what is judged in the phase.
-    fn rulings(&self, person: &str, found: &mut Vec<Source<'a>>) {
+    fn rulings(&self, person: &str, found: &mut Vec<ChoiceSource<'a>>) {
         let workflow = self.trial.workflow;
         for (ruling, verb) in [(Ruling::Approve, "approves"), (Ruling::Reject, "rejects")] {
             let order = RulingOrder {
