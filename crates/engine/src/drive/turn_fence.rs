@@ -401,7 +401,7 @@ impl TurnGround<'_> {
             if !hidden.any(|path| own.all().starts_with(path)) {
                 places.covers.insert(own.all().to_owned());
             }
-            places.holes.insert(own.temporary());
+            places.holes.extend(own.further_temporary(&places.instead));
             self.need(config, &mut places);
             if let Some(hooks) = &hooks {
                 self.show_hooks(hooks, own, &mut places)?;

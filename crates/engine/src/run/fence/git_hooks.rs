@@ -16,6 +16,9 @@ pub struct HookSource<'a> {
     pub head: Option<&'a str>,
 }
 
+/// The hooks that are ours: one file with two names.
+const TRANSACTION: &str = "reference-transaction";
+const REBASE: &str = "pre-rebase";
 /// How the name of a hook of the project ends that is started after ours.
 const BEHIND: &str = ".project";
 /// How many files of hooks are copied at most.
@@ -31,18 +34,16 @@ pub fn fenced_hooks(source: &HookSource<'_>, into: &Path) -> io::Result<()> {
     if source.directory.is_dir() {
         copy(source.directory, into, DEEPEST, &mut left)?;
     }
-    for (name, text) in [
-        ("reference-transaction", transaction(source)),
-        ("pre-rebase", PRE_REBASE.to_owned()),
-    ] {
+    for name in [TRANSACTION, REBASE] {
         let path = into.join(name);
         if path.exists() {
             fs::rename(&path, into.join(format!("{name}{BEHIND}")))?;
         }
-        fs::write(&path, text)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     }
-    Ok(())
+    let path = into.join(TRANSACTION);
+    fs::write(&path, hook(source))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    fs::hard_link(&path, into.join(REBASE))
 }
 
 fn copy(from: &Path, into: &Path, deep: usize, left: &mut usize) -> io::Result<()> {
@@ -71,18 +72,17 @@ fn copy(from: &Path, into: &Path, deep: usize, left: &mut usize) -> io::Result<(
     Ok(())
 }
 
-const PRE_REBASE: &str = "#!/bin/sh
-echo 'orch: inside the fence of a run nothing is rebased: the run goes on from the commits that are there' >&2
-exit 1
-";
-
-/// The hook that git asks before it moves a reference; see githooks(5).
-fn transaction(source: &HookSource<'_>) -> String {
+/// The hook that git asks before it moves a reference, and before it rebases; see githooks(5).
+fn hook(source: &HookSource<'_>) -> String {
     let branch = source.branch.unwrap_or_default();
     let head = source.head.unwrap_or_default();
     format!(
         r#"#!/bin/sh
 # Inside the fence of a run: the branch stays, and grows by what is committed here.
+if [ "${{0##*/}}" = {REBASE} ]; then
+  echo 'orch: inside the fence of a run nothing is rebased: the run goes on from the commits that are there' >&2
+  exit 1
+fi
 behind="$0{BEHIND}"
 text=$(cat)
 if [ "$1" = prepared ]; then

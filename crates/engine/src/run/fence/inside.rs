@@ -52,7 +52,8 @@ pub fn put_up_fence(arguments: &[OsString]) -> u8 {
     };
     let mut text = String::new();
     let read = report.read_to_string(&mut text);
-    let plan = read.map(|_| serde_json::from_str::<FencePlan>(text.trim_end()));
+    let first = text.lines().next().unwrap_or_default();
+    let plan = read.map(|_| serde_json::from_str::<FencePlan>(first));
     let Ok(Ok(plan)) = plan else {
         return FAILED;
     };

@@ -166,6 +166,13 @@ impl OwnPlaces<'_> {
         self.directory.join(TEMPORARY)
     }
 
+    /// That directory, if it has to be opened where it is: unless it is in the place of that of all users.
+    #[must_use]
+    pub fn further_temporary(&self, instead: &BTreeMap<PathBuf, Access>) -> Option<PathBuf> {
+        let is_there = instead.contains_key(Path::new(TEMPORARY_OF_ALL));
+        (!is_there).then(|| self.temporary())
+    }
+
     /// The directory of the hooks, which is made. Returns an error if it cannot be.
     pub fn hooks(&self) -> io::Result<PathBuf> {
         let path = self.directory.join(HOOKS);
