@@ -368,6 +368,9 @@ fn a_run_says_who_decided_while_its_executor_worked() {
         std::thread::yield_now();
     }
     world
+        .orch(&["relate", "t", "--priority", "high"])
+        .succeeds();
+    world
         .orch(&["approve", "t"])
         .succeeds()
         .says("plan_review -> codegen");
@@ -377,6 +380,10 @@ fn a_run_says_who_decided_while_its_executor_worked() {
         told.contains(
             "Ann moved the task while the executor worked: plan_review -> codegen (plan-accepted)"
         ),
+        "{told}"
+    );
+    assert!(
+        told.contains("Ann recorded a step while the executor worked: relate, in plan_review"),
         "{told}"
     );
 }
