@@ -185,3 +185,27 @@ impl OwnPlaces<'_> {
 fn is_directory(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_files_are_opened_where_they_are_unless_they_are_in_the_place_of_those_of_all() {
+        let own = OwnPlaces {
+            directory: Path::new("/var/tmp/orch-1"),
+        };
+        let opened = PathBuf::from("/var/tmp/orch-1/tmp");
+        for (hidden, expected) in [
+            (["/tmp", "/var/tmp"].as_slice(), None),
+            (&["/var/tmp"], Some(&opened)),
+            (&[], Some(&opened)),
+        ] {
+            let instead = hidden
+                .iter()
+                .map(|path| (PathBuf::from(path), Access::Memory));
+            let instead = BTreeMap::from_iter(instead);
+            assert_eq!(own.further_temporary(&instead).as_ref(), expected);
+        }
+    }
+}
