@@ -166,6 +166,36 @@ fn tasks_are_worked_on_side_by_side_and_merged_one_at_a_time() {
         .says("f  merged");
 }
 
+/// The merge of `a` takes until `b` is done, and fails if `c` begins meanwhile.
+#[test]
+fn while_a_task_waits_to_be_merged_no_other_is_begun() {
+    let verify = "[verify.tests]\ncommand = [\"sh\", \"test.sh\"]\n";
+    let world = world(&["a", "b", "c"], verify);
+    let trees = world.base().join("repo.orch").display().to_string();
+    world.write(
+        "test.sh",
+        format!(
+            "test ! -e b.txt || exit 0
+until [ -e {trees}/b/tasks/b/check.md ]; do sleep 0.1; done
+sleep 2
+test ! -e {trees}/c
+"
+        ),
+    );
+    for task in ["a", "b", "c"] {
+        world.git(&["branch", &format!("task/{task}")]);
+    }
+    // So the merge gives other code than the branch has.
+    world.commit("Tests");
+    let answer = world.orch_json(&["run", "--parallel", "1"]);
+    for task in answer["tasks"].as_array().expect("tasks") {
+        assert_eq!(task["state"], "merged", "{answer:#}");
+    }
+    for task in ["a", "b", "c"] {
+        assert_eq!(world.phase(task), "done");
+    }
+}
+
 #[test]
 fn an_interrupt_ends_all_and_the_next_goes_on_and_nothing_is_lost() {
     let world = world(&["a", "b"], "");

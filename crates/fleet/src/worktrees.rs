@@ -206,12 +206,13 @@ impl<'a> TaskTrees<'a> {
     /// Whether the base branch or a remote has what is on a branch.
     fn is_kept_elsewhere(&self, tip: Digest, base: &str) -> Result<bool, Error> {
         let git = self.store.work_trees();
-        if let Some(base) = git.tip(base)?
-            && git.is_contained(tip, base)?
-        {
+        if git.pushed_to(tip)?.is_some() {
             return Ok(true);
         }
-        Ok(git.pushed_to(tip)?.is_some())
+        match git.tip(base)? {
+            Some(base) => git.is_contained(tip, base),
+            None => Ok(false),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::task::TaskStage;
 use super::{AGAIN, Parallel};
 use crate::apply::Writer;
 use crate::drive::foresee_run;
-use crate::survey::{Error, HeldTasks, TaskRef, Workspace};
+use crate::survey::{Error, HeldTasks, TaskLeases, TaskRef, Workspace};
 use orch_base::{Digest, RepoPath, TaskId};
 use orch_core::config::{self, BranchMerge, Config};
 use orch_core::decide::{DutyKind, Ending, duty};
@@ -20,8 +20,8 @@ impl Parallel<'_> {
     /// Tasks that an agent can go on with and on which nothing works, those that come first, enough for this room. Notes tasks
     /// that are done and whose branch is not in the base branch. Returns an error if git cannot be read.
     pub(super) fn free_tasks(&mut self, room: usize) -> Result<Vec<TaskRef>, Error> {
-        let (base, here) = self.base_files()?;
-        let finder = here.finder();
+        let ground = self.ground()?;
+        let finder = ground.here.finder();
         let mut next = std::mem::take(&mut self.next);
         let taken = next.take(
             room,
@@ -29,7 +29,7 @@ impl Parallel<'_> {
                 all: &|| Ok(finder.tasks()?.into_iter().map(|task| task.id).collect()),
                 order: self.order,
                 is_free: &mut |id| match finder.task_of_id(id)? {
-                    Some(task) => Ok(self.chance(&task, base, &here)? == TaskChance::Free),
+                    Some(task) => Ok(self.chance(&task, &ground)? == TaskChance::Free),
                     None => Ok(false),
                 },
             },
@@ -47,21 +47,18 @@ impl Parallel<'_> {
         &mut self,
         id: &TaskId,
     ) -> Result<Option<(TaskRef, TaskChance)>, Error> {
-        let (base, here) = self.base_files()?;
-        let Some(task) = here.finder().task_of_id(id)? else {
+        let ground = self.ground()?;
+        let Some(task) = ground.here.finder().task_of_id(id)? else {
             return Ok(None);
         };
-        let chance = self.chance(&task, base, &here)?;
+        let chance = self.chance(&task, &ground)?;
         Ok(Some((task, chance)))
     }
 
-    /// Whether an agent can go on with a task on which nothing works. `here` has the files of the base branch.
-    fn chance(
-        &mut self,
-        task: &TaskRef,
-        base: Digest,
-        here: &Workspace,
-    ) -> Result<TaskChance, Error> {
+    /// Whether an agent can go on with a task on which nothing works.
+    fn chance(&mut self, task: &TaskRef, ground: &Ground) -> Result<TaskChance, Error> {
+        let base = ground.base;
+        let here = &ground.here;
         let is_meant = self.options.tasks.is_empty() || self.options.tasks.contains(&task.id);
         if !is_meant || self.is_in_work(task) {
             return Ok(TaskChance::Taken);
@@ -71,6 +68,12 @@ impl Parallel<'_> {
         let tip = found.map(|found| found.commit);
         if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
             return Ok(TaskChance::None);
+        }
+        if let Some(other) = ground.held.get(&task.id)
+            && !self.trees.place(&task.id)?.path.exists()
+        {
+            self.note_held(task, &other.lease.owner.name)?;
+            return Ok(TaskChance::Taken);
         }
         // A branch says by its tip whether there is something new.
         let files = match tip {
@@ -108,10 +111,7 @@ impl Parallel<'_> {
             return Ok(TaskChance::Taken);
         }
         if let Some(holder) = self.holder(task, place)? {
-            if !self.options.tasks.is_empty() {
-                let index = self.row(task)?;
-                self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
-            }
+            self.note_held(task, &holder)?;
             return Ok(TaskChance::Taken);
         }
         let phase = match self.end_of(task, place) {
@@ -136,10 +136,7 @@ impl Parallel<'_> {
             }
         }
         let is_joined = match tip {
-            Some(tip) => {
-                self.joined.contain(self.store.history(), tip)?
-                    || self.store.work_trees().is_contained(tip, base)?
-            }
+            Some(tip) => self.is_joined(task, tip, base)?,
             None => true,
         };
         let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
@@ -177,8 +174,28 @@ impl Parallel<'_> {
         Ok(TaskChance::Taken)
     }
 
-    /// The base branch and its files. What is known of tasks that are done is forgotten if its rules are others now.
-    fn base_files(&mut self) -> Result<(Digest, Workspace), Error> {
+    /// Whether the base branch has everything on the branch of a task that is done: its commits, or the same changes.
+    fn is_joined(&mut self, task: &TaskRef, tip: Digest, base: Digest) -> Result<bool, Error> {
+        if self.joined.contain(self.store.history(), tip)? {
+            return Ok(true);
+        }
+        // Logs only grow, and git takes long to compare all changes.
+        let log = task.transcript_path();
+        let has_less = log_size(self.store, base, &log)? < log_size(self.store, tip, &log)?;
+        Ok(!has_less && self.store.work_trees().is_contained(tip, base)?)
+    }
+
+    /// Tells of a task that was asked for by name that another holds it.
+    fn note_held(&mut self, task: &TaskRef, holder: &str) -> Result<(), Error> {
+        if !self.options.tasks.is_empty() {
+            let index = self.row(task)?;
+            self.tasks[index].end(TaskStage::Held, format!("{holder} holds it"));
+        }
+        Ok(())
+    }
+
+    /// What tasks are looked at on. What is known of tasks that are done is forgotten if the rules are others now.
+    fn ground(&mut self) -> Result<Ground, Error> {
         let base = self.base_tip()?;
         let here = self.open()?.at(&base.to_string())?;
         let system = here.reader.settings.config().system.clone();
@@ -188,7 +205,8 @@ impl Parallel<'_> {
         let rules = rules.collect::<Result<Vec<_>, Error>>()?;
         self.finished.keep_under(rules);
         self.joined.follow(self.store.history(), base)?;
-        Ok((base, here))
+        let held = HeldTasks::of(&here.reader).all()?;
+        Ok(Ground { base, here, held })
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -295,6 +313,15 @@ fn object(store: &Store, commit: Digest, path: &RepoPath) -> Result<Option<Diges
     Ok(found.map(|(object, _)| object))
 }
 
+/// How many bytes a commit has of a log.
+fn log_size(store: &Store, commit: Digest, log: &RepoPath) -> Result<u64, Error> {
+    let size = match object(store, commit, log)? {
+        Some(blob) => store.objects().blob_size(blob)?,
+        None => None,
+    };
+    Ok(size.unwrap_or(0))
+}
+
 /// The tasks that are done and joined: they are not looked at again as long as the base branch has the same of them.
 #[derive(Debug, Default)]
 pub(super) struct FinishedTasks {
@@ -341,6 +368,16 @@ pub(super) fn holder(task: &TaskRef, place: &Workspace) -> Result<Option<String>
     let lease = HeldTasks::of(&place.reader).lease_of(&task.id)?;
     let other = lease.filter(|lease| !is_there || !lease.is_own);
     Ok(other.map(|other| other.lease.owner.name))
+}
+
+/// What tasks are looked at on.
+struct Ground {
+    /// Where the base branch is.
+    base: Digest,
+    /// Its files.
+    here: Workspace,
+    /// Who holds which task.
+    held: TaskLeases,
 }
 
 /// Whether an agent can go on with a task.

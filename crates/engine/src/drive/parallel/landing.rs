@@ -29,6 +29,9 @@ const TRIES: u32 = 5;
 const MOMENT: Duration = Duration::from_millis(300);
 /// How often it is tried again where other clones join their branches with the same one.
 const REMOTE_TRIES: u32 = 30;
+/// The longest pause between two such tries, in lengths of a try, and how long it is at most.
+const MOST_LENGTHS: u32 = 32;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 /// For how long to wait for others who join branches with the same one.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the process that verifies is looked at.
@@ -143,7 +146,8 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
     } else {
         TRIES
     };
-    for _ in 0..tries {
+    for overtaken in 0..tries {
+        let begun = Instant::now();
         let (Some(base), Some(tip)) = (request.base_tip(store)?, git.tip(&request.branch)?) else {
             return Ok(BranchOutcome::Later("a branch is gone".to_owned()));
         };
@@ -198,8 +202,9 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
                     commit.to_string()
                 )));
             }
-            // Others who were overtaken do not try at the same moment.
-            BranchMoved::Overtaken if request.remote.is_some() => sleep(MOMENT + jitter()),
+            BranchMoved::Overtaken if request.remote.is_some() => {
+                rest(pause(overtaken, begun.elapsed()).mul_f64(part()), stop);
+            }
             BranchMoved::Overtaken => {}
             BranchMoved::Locked(_) => sleep(MOMENT),
             BranchMoved::Refused(tree, why) => {
@@ -238,16 +243,31 @@ fn own_turn(git: WorkTrees<'_>, stop: &StopFlag) -> Result<Option<FileLock>, Err
         if let Some(turn) = git.turn_to_join()? {
             return Ok(Some(turn));
         }
-        sleep(jitter() / 16);
+        sleep(TICK.mul_f64(part()));
     }
     Ok(None)
 }
 
-/// A random part of a second.
-fn jitter() -> Duration {
+/// The longest pause of a clone that others have overtaken so often before, the last time in a try of this length. Clones that
+/// try one after the other need a try each, so the pause grows until all of them have room in it.
+fn pause(overtaken: u32, tried: Duration) -> Duration {
+    let lengths = 2u32.saturating_pow(overtaken + 1).min(MOST_LENGTHS);
+    (MOMENT.max(tried) * lengths).min(LONGEST_PAUSE)
+}
+
+/// Pauses, but not beyond a stop.
+fn rest(pause: Duration, stop: &StopFlag) {
+    let begun = Instant::now();
+    while !stop.is_set() && begun.elapsed() < pause {
+        sleep(TICK);
+    }
+}
+
+/// A random number between 0 and 1.
+fn part() -> f64 {
     let word = random(1).unwrap_or_default();
-    let byte = u64::from_str_radix(&word, 16).unwrap_or_default();
-    Duration::from_millis(byte * 4)
+    let byte = u8::from_str_radix(&word, 16).unwrap_or_default();
+    f64::from(byte) / 255.0
 }
 
 impl LandRequest {
@@ -437,4 +457,28 @@ pub(super) fn reopen(writer: &Writer<'_>, row: &ParallelTask, why: &str) -> Resu
     };
     let there = Writer::new(&workspace, caller);
     there.orders().give(&task, &order, false).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_that_are_overtaken_again_and_again_make_room_for_one_another() {
+        let short = Duration::from_millis(20);
+        let verified = Duration::from_secs(40);
+        let pauses = [
+            (0, short, 600),
+            (1, short, 1_200),
+            (3, short, 4_800),
+            (29, short, 9_600),
+            (0, verified, 80_000),
+            (2, verified, 320_000),
+            (29, verified, 600_000),
+        ];
+        for (overtaken, tried, most) in pauses {
+            let found = pause(overtaken, tried);
+            assert_eq!(found.as_millis(), most, "{overtaken} {tried:?}");
+        }
+    }
 }

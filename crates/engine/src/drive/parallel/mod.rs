@@ -32,7 +32,7 @@ use orch_fleet::worktrees::{TaskTree, TaskTrees};
 use orch_git::{Ancestors, Store};
 use remote::{RemoteTasks, passes};
 use slot::TaskSlot;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ struct Parallel<'a> {
     next: NextTasks,
     /// The tasks of a remote, if they are worked on.
     remote: Option<RemoteTasks<'a>>,
-    /// When the lease of a task was renewed last whose branch is being joined.
+    /// When the leases of tasks that are done and not joined yet were renewed last.
     kept: Instant,
     wakes: Option<Wakes>,
     rings: Rings,
@@ -197,7 +197,7 @@ impl Parallel<'_> {
                 self.land_next();
                 self.look_for_work(has_changed)?;
             }
-            self.keep_landing();
+            self.keep_done();
             report(ParallelNews::Tasks(&self.tasks));
             let is_idle = self.slots.is_empty() && self.landing.is_none();
             let is_over = self.is_stopping || (self.done.is_empty() && !self.options.goes_on);
@@ -221,13 +221,23 @@ impl Parallel<'_> {
         }
     }
 
+    /// How many tasks may be begun now. None as long as that many are done and wait to be joined: each of them would be joined
+    /// later still, and fit the base branch less.
+    pub(super) fn room(&self) -> usize {
+        if self.done.len() >= self.options.most {
+            0
+        } else {
+            self.options.most - self.slots.len()
+        }
+    }
+
     /// Begins tasks that are free, as long as there is room.
     fn fill(&mut self) -> Result<(), Error> {
         if self.remote.as_mut().is_some_and(|remote| !remote.renew()) {
             return Ok(());
         }
-        while self.slots.len() < self.options.most {
-            let free = match self.free_tasks(self.options.most - self.slots.len()) {
+        while self.room() > 0 {
+            let free = match self.free_tasks(self.room()) {
                 // A later look may find what it needs.
                 Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => return Ok(()),
                 free => free?,
@@ -235,13 +245,9 @@ impl Parallel<'_> {
             if free.is_empty() {
                 break;
             }
-            let mut free = VecDeque::from(free);
-            while self.slots.len() < self.options.most
-                && let Some(task) = free.pop_front()
-            {
+            for task in free {
                 self.try_to_begin(task)?;
             }
-            self.next.put_back(free.into_iter().map(|task| task.id));
         }
         self.publish_next();
         Ok(())

@@ -12,10 +12,15 @@ use std::time::{Duration, Instant};
 
 /// For how long what was chosen counts at least.
 const SHORTEST: Duration = Duration::from_secs(3);
-/// A worker spends at most one part of so many of its time on choosing.
+/// A worker spends at most one part of so many of its time on choosing, and more only if it has used up what it has chosen.
 const PART_OF_TIME: u32 = 50;
-/// How many of the first free tasks are chosen from, after others were faster again and again: two to the power of this.
-const MOST_SPREAD: u32 = 5;
+const LARGEST_PART: u32 = 5;
+/// Among how many of the first tasks one is chosen, after others were faster again and again: two to the power of this.
+const MOST_SPREAD: u32 = 6;
+/// How many races have to be won to halve that number, and by how many times as much each lost one counts. So in the long run
+/// one race in five is lost.
+const WON: u32 = 2;
+const LOST: u32 = 4;
 
 /// The tasks to begin next.
 #[derive(Debug, Default)]
@@ -23,9 +28,11 @@ pub(super) struct NextTasks {
     ahead: VecDeque<TaskId>,
     /// Until when they are not chosen anew.
     until: Option<Instant>,
+    /// Until when they are not, even if they are used up.
+    rests_until: Option<Instant>,
     /// Where the next look at all tasks begins.
     place: usize,
-    /// How often others were faster lately.
+    /// How often others were faster lately: each such race counts [`LOST`] times as much as one that was won.
     lost: u32,
 }
 
@@ -46,40 +53,39 @@ impl NextTasks {
         room: usize,
         mut choice: TaskChoice<'_>,
     ) -> Result<Vec<TaskId>, Error> {
-        // Others who were too late, too, should not choose the same ones.
-        let many = room.max(1 << self.lost);
         let mut free = Vec::new();
-        if self.until.is_some_and(|until| until > Instant::now()) {
-            free = self.take_ahead(many, &mut choice)?;
+        if is_ahead(self.until) {
+            free = self.take_ahead(room, &mut choice)?;
         }
-        if free.is_empty() {
-            self.look(many, &mut choice)?;
-            free = self.take_ahead(many, &mut choice)?;
-        }
-        let among = free.len().min(1 << self.lost);
-        if among > 1
-            && let Ok(word) = random(1)
-            && let Ok(byte) = usize::from_str_radix(&word, 16)
-        {
-            free[..among].rotate_left(byte % among);
+        if free.is_empty() && !self.rests() {
+            self.look(room, &mut choice)?;
+            free = self.take_ahead(room, &mut choice)?;
         }
         Ok(free)
     }
 
     fn take_ahead(
         &mut self,
-        many: usize,
+        room: usize,
         choice: &mut TaskChoice<'_>,
     ) -> Result<Vec<TaskId>, Error> {
         let mut free = Vec::new();
-        while free.len() < many
-            && let Some(task) = self.ahead.pop_front()
-        {
+        while free.len() < room {
+            // Others who were too late, too, should not choose the same one.
+            let among = self.spread().min(self.ahead.len());
+            let Some(task) = self.ahead.remove(one_of(among)) else {
+                break;
+            };
             if (choice.is_free)(&task)? {
                 free.push(task);
             }
         }
         Ok(free)
+    }
+
+    /// Whether what was chosen is used up, and it is too early to look at all tasks again.
+    pub(super) fn rests(&self) -> bool {
+        self.ahead.is_empty() && is_ahead(self.rests_until)
     }
 
     /// Looks at all tasks until more are free than so many. Then the order decides, and the next look begins behind them.
@@ -103,14 +109,10 @@ impl NextTasks {
             }
         }
         self.ahead.extend(free);
-        let patience = SHORTEST.max(begun.elapsed() * PART_OF_TIME);
-        self.until = Some(Instant::now() + patience);
+        let took = begun.elapsed();
+        self.until = Some(Instant::now() + SHORTEST.max(took * PART_OF_TIME));
+        self.rests_until = Some(Instant::now() + took * LARGEST_PART);
         Ok(())
-    }
-
-    /// Puts tasks back that were taken and not begun.
-    pub(super) fn put_back(&mut self, tasks: impl DoubleEndedIterator<Item = TaskId>) {
-        tasks.rev().for_each(|task| self.ahead.push_front(task));
     }
 
     /// Those that come next, as far as they are known. They may not be free any more.
@@ -121,16 +123,37 @@ impl NextTasks {
     /// Notes whether another was faster, for the next choice.
     pub(super) fn note_race(&mut self, is_lost: bool) {
         self.lost = if is_lost {
-            (self.lost + 1).min(MOST_SPREAD)
+            (self.lost + LOST).min(WON * MOST_SPREAD)
         } else {
             self.lost.saturating_sub(1)
         };
     }
+
+    /// Among how many of the first tasks one is chosen.
+    fn spread(&self) -> usize {
+        1 << (self.lost / WON)
+    }
+}
+
+fn is_ahead(time: Option<Instant>) -> bool {
+    time.is_some_and(|time| time > Instant::now())
+}
+
+/// A random number below this one; 0 if there is none.
+fn one_of(many: usize) -> usize {
+    if many < 2 {
+        return 0;
+    }
+    let word = random(1).unwrap_or_default();
+    usize::from_str_radix(&word, 16).unwrap_or_default() % many
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    const PATIENCE: Duration = Duration::from_secs(3600);
 
     fn ids(text: &str) -> Vec<TaskId> {
         let words = text.split_whitespace();
@@ -150,6 +173,8 @@ mod tests {
             order: &|| Ok(ids(order)),
         };
         let taken = next.take(room, choice).expect("chosen");
+        // However long the look took.
+        next.rests_until = None;
         let taken: Vec<&str> = taken.iter().map(TaskId::as_str).collect();
         (taken.join(" "), looks)
     }
@@ -165,9 +190,20 @@ mod tests {
         assert_eq!(take(&mut next, 1, "a", ""), ("a".to_owned(), 1));
         assert_eq!(take(&mut next, 1, "", ""), (String::new(), 6));
         assert_eq!(take(&mut next, 3, "e f", ""), ("e f".to_owned(), 8));
-        next.put_back(ids("e f").into_iter());
-        let known: Vec<&TaskId> = next.known().collect();
-        assert_eq!(known, ids("e f").iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn whoever_has_looked_for_long_rests_before_the_next_look() {
+        let mut next = NextTasks::default();
+        assert_eq!(take(&mut next, 2, "a b", ""), ("a b".to_owned(), 8));
+        next.rests_until = Some(Instant::now() + PATIENCE);
+        assert!(next.rests());
+        assert_eq!(take(&mut next, 2, "c", ""), (String::new(), 0));
+        assert_eq!(take(&mut next, 2, "c d e", "c d e").0, "c d");
+        // What was chosen is not used up.
+        next.rests_until = Some(Instant::now() + PATIENCE);
+        assert!(!next.rests());
+        assert_eq!(take(&mut next, 1, "e", ""), ("e".to_owned(), 1));
     }
 
     #[test]
@@ -184,17 +220,19 @@ mod tests {
     fn whoever_was_too_late_chooses_among_more() {
         let mut next = NextTasks::default();
         next.note_race(true);
-        next.note_race(true);
-        let (taken, _) = take(&mut next, 1, "a b c d e f", "a b c d e f");
-        let mut among: Vec<&str> = taken.split(' ').collect();
-        among.sort_unstable();
-        assert_eq!(among, ["a", "b", "c", "d"]);
-        next.note_race(false);
-        next.note_race(false);
+        let mut chosen = BTreeSet::new();
+        for _ in 0..200 {
+            next.until = None;
+            chosen.insert(take(&mut next, 1, "a b c d e f", "a b c d e f").0);
+        }
+        assert_eq!(chosen, ["a", "b", "c", "d"].map(str::to_owned).into());
+        let mut won = 0;
+        while next.spread() > 1 {
+            next.note_race(false);
+            won += 1;
+        }
+        assert_eq!(won, 3);
         next.until = None;
-        assert_eq!(
-            take(&mut next, 1, "c d", "").0,
-            "c d".split(' ').next().expect("one")
-        );
+        assert_eq!(take(&mut next, 1, "c d", "").0, "c");
     }
 }

@@ -4,7 +4,8 @@
 //! asked at the same time, so that a lease which nobody renews is watched until it ends.
 
 use super::Parallel;
-use super::task::ParallelTask;
+use super::landing::Landing;
+use super::task::{ParallelTask, TaskStage};
 use crate::apply::Writer;
 use crate::drive::publish::push_steps;
 use crate::survey::{Error, TaskRef, Workspace};
@@ -269,23 +270,34 @@ impl Parallel<'_> {
         }
     }
 
-    /// Renews the lease of a task whose branch is being joined. If another has it now, the joining is stopped.
-    pub(super) fn keep_landing(&mut self) {
-        let Some(landing) = &self.landing else {
-            return;
-        };
+    /// Renews the leases of tasks that are done and not joined yet. Where another has one now, this process joins nothing.
+    pub(super) fn keep_done(&mut self) {
         let length = self.writer.holding_of_tree().terms(None).usual;
         if self.remote.is_none() || self.kept.elapsed() < length / 6 {
             return;
         }
         self.kept = Instant::now();
-        let kept = in_tree(self.writer, &self.tasks[landing.index()], |writer, task| {
-            writer.holding_of_tree().keep(task, 0).map(drop)
-        });
-        match kept {
-            Err(error) if error.code() == Code::TaskHeld => landing.stop(),
-            Err(error) => tracing::warn!(error = error.logged(), "a lease could not be renewed"),
-            Ok(()) => {}
+        let landing = self.landing.as_ref().map(Landing::index);
+        for index in landing.into_iter().chain(self.done.clone()) {
+            let kept = in_tree(self.writer, &self.tasks[index], |writer, task| {
+                writer.holding_of_tree().keep(task, 0).map(drop)
+            });
+            match kept {
+                Err(error) if error.code() == Code::TaskHeld => self.lose_done(index, &error),
+                Err(error) => tracing::warn!(error = error.logged(), "cannot renew a lease"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Another has the lease of a task that is done and not joined yet.
+    fn lose_done(&mut self, index: usize, error: &Error) {
+        match &self.landing {
+            Some(landing) if landing.index() == index => landing.stop(),
+            Some(_) | None => {
+                self.done.retain(|waiting| *waiting != index);
+                self.tasks[index].end(TaskStage::Held, error.to_string());
+            }
         }
     }
 

@@ -133,7 +133,10 @@ impl Parallel<'_> {
             .is_none_or(|looked| looked.elapsed() >= self.interval());
         // With a queue, what has ended here wakes whoever can go on.
         let is_due = is_due || (has_changed && self.wakes.is_none());
-        if is_due && self.slots.len() < self.options.most {
+        if is_due && self.next.rests() {
+            // It looks as soon as it may.
+            self.looked = None;
+        } else if is_due && self.room() > 0 {
             if self.remote.is_none() && self.wakes.is_some() {
                 self.see_leases(None);
             }
@@ -167,7 +170,7 @@ impl Parallel<'_> {
             .as_mut()
             .and_then(|wakes| wakes.woken.pop_front())
         {
-            let heeded = if self.slots.len() < self.options.most {
+            let heeded = if self.room() > 0 {
                 self.heed(&task)?
             } else {
                 Heeded::Later(SOON)
@@ -181,7 +184,7 @@ impl Parallel<'_> {
             }
         }
         self.answer_wake_ups();
-        if self.slots.len() < self.options.most
+        if self.room() > 0
             && let Some(wakes) = &mut self.wakes
         {
             wakes.ask();
