@@ -20,7 +20,7 @@ fn text(value: &Value) -> String {
 /// What is compiled for this machine with every feature, tests included.
 #[expect(clippy::disallowed_methods, reason = "cargo knows what is compiled")]
 fn packages() -> Vec<Package> {
-    let arguments = ["metadata", "--format-version", "1", "--locked", "--offline"];
+    let arguments = ["metadata", "--format-version", "1", "--locked"];
     let output = Command::new(env!("CARGO"))
         .args(arguments)
         .args([

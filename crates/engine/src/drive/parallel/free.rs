@@ -56,7 +56,7 @@ impl Parallel<'_> {
     }
 
     /// Whether an agent can go on with a task on which nothing works.
-    fn chance(&mut self, task: &TaskRef, ground: &Ground) -> Result<TaskChance, Error> {
+    fn chance(&mut self, task: &TaskRef, ground: &TaskGround) -> Result<TaskChance, Error> {
         let base = ground.base;
         let here = &ground.here;
         let is_meant = self.options.tasks.is_empty() || self.options.tasks.contains(&task.id);
@@ -136,7 +136,10 @@ impl Parallel<'_> {
             }
         }
         let is_joined = match tip {
-            Some(tip) => self.is_joined(task, tip, base)?,
+            Some(tip) => {
+                self.joined.contain(self.store.history(), tip)?
+                    || has_changes(self.store, base, tip, &log)?
+            }
             None => true,
         };
         let joins = joins(self.writer.workspace.reader.settings.config(), &self.base);
@@ -174,17 +177,6 @@ impl Parallel<'_> {
         Ok(TaskChance::Taken)
     }
 
-    /// Whether the base branch has everything on the branch of a task that is done: its commits, or the same changes.
-    fn is_joined(&mut self, task: &TaskRef, tip: Digest, base: Digest) -> Result<bool, Error> {
-        if self.joined.contain(self.store.history(), tip)? {
-            return Ok(true);
-        }
-        // Logs only grow, and git takes long to compare all changes.
-        let log = task.transcript_path();
-        let has_less = log_size(self.store, base, &log)? < log_size(self.store, tip, &log)?;
-        Ok(!has_less && self.store.work_trees().is_contained(tip, base)?)
-    }
-
     /// Tells of a task that was asked for by name that another holds it.
     fn note_held(&mut self, task: &TaskRef, holder: &str) -> Result<(), Error> {
         if !self.options.tasks.is_empty() {
@@ -195,7 +187,7 @@ impl Parallel<'_> {
     }
 
     /// What tasks are looked at on. What is known of tasks that are done is forgotten if the rules are others now.
-    fn ground(&mut self) -> Result<Ground, Error> {
+    fn ground(&mut self) -> Result<TaskGround, Error> {
         let base = self.base_tip()?;
         let here = self.open()?.at(&base.to_string())?;
         let system = here.reader.settings.config().system.clone();
@@ -206,7 +198,7 @@ impl Parallel<'_> {
         self.finished.keep_under(rules);
         self.joined.follow(self.store.history(), base)?;
         let held = HeldTasks::of(&here.reader).all()?;
-        Ok(Ground { base, here, held })
+        Ok(TaskGround { base, here, held })
     }
 
     /// Whether this process works on a task or its branch, waits before it tries again, or has tried in vain before there was a
@@ -313,6 +305,13 @@ fn object(store: &Store, commit: Digest, path: &RepoPath) -> Result<Option<Diges
     Ok(found.map(|(object, _)| object))
 }
 
+/// Whether the base branch has all changes of the branch of a task that is done, by whatever commits. Logs only grow, and git
+/// takes long to compare everything.
+fn has_changes(store: &Store, base: Digest, tip: Digest, log: &RepoPath) -> Result<bool, Error> {
+    let has_less = log_size(store, base, log)? < log_size(store, tip, log)?;
+    Ok(!has_less && store.work_trees().is_contained(tip, base)?)
+}
+
 /// How many bytes a commit has of a log.
 fn log_size(store: &Store, commit: Digest, log: &RepoPath) -> Result<u64, Error> {
     let size = match object(store, commit, log)? {
@@ -371,7 +370,7 @@ pub(super) fn holder(task: &TaskRef, place: &Workspace) -> Result<Option<String>
 }
 
 /// What tasks are looked at on.
-struct Ground {
+struct TaskGround {
     /// Where the base branch is.
     base: Digest,
     /// Its files.

@@ -283,20 +283,15 @@ impl Parallel<'_> {
                 writer.holding_of_tree().keep(task, 0).map(drop)
             });
             match kept {
-                Err(error) if error.code() == Code::TaskHeld => self.lose_done(index, &error),
+                Err(error) if error.code() == Code::TaskHeld => match &self.landing {
+                    Some(landing) if landing.index() == index => landing.stop(),
+                    Some(_) | None => {
+                        self.done.retain(|waiting| *waiting != index);
+                        self.tasks[index].end(TaskStage::Held, error.to_string());
+                    }
+                },
                 Err(error) => tracing::warn!(error = error.logged(), "cannot renew a lease"),
                 Ok(()) => {}
-            }
-        }
-    }
-
-    /// Another has the lease of a task that is done and not joined yet.
-    fn lose_done(&mut self, index: usize, error: &Error) {
-        match &self.landing {
-            Some(landing) if landing.index() == index => landing.stop(),
-            Some(_) | None => {
-                self.done.retain(|waiting| *waiting != index);
-                self.tasks[index].end(TaskStage::Held, error.to_string());
             }
         }
     }

@@ -128,9 +128,13 @@ impl Parallel<'_> {
         if self.is_cut_off() {
             return Ok(());
         }
+        let interval = match &self.wakes {
+            Some(_) => woken_interval(self.writer),
+            None => LOOK,
+        };
         let is_due = self
             .looked
-            .is_none_or(|looked| looked.elapsed() >= self.interval());
+            .is_none_or(|looked| looked.elapsed() >= interval);
         // With a queue, what has ended here wakes whoever can go on.
         let is_due = is_due || (has_changed && self.wakes.is_none());
         if is_due && self.next.rests() {
@@ -138,22 +142,12 @@ impl Parallel<'_> {
             self.looked = None;
         } else if is_due && self.room() > 0 {
             if self.remote.is_none() && self.wakes.is_some() {
-                self.see_leases(None);
+                see_leases(self.writer, None);
             }
             self.fill()?;
             self.looked = Some(Instant::now());
         }
         self.heed_wake_ups()
-    }
-
-    /// How often it is looked at all tasks: often enough that a lease which nobody renews is seen to end in time.
-    fn interval(&self) -> Duration {
-        if self.wakes.is_none() {
-            return LOOK;
-        }
-        let length = self.writer.workspace.reader.settings.config().leases.length;
-        let length = Duration::from_millis(length.milliseconds());
-        (length / 10).clamp(LOOK / 3, LONGEST_LOOK)
     }
 
     /// Whether nothing can be taken, because the servers of the leases cannot be reached.
@@ -199,7 +193,7 @@ impl Parallel<'_> {
                 return Ok(Heeded::Later(PUSHED));
             }
         } else {
-            self.see_leases(Some(id));
+            see_leases(self.writer, Some(id));
         }
         let found = match self.chance_of(id) {
             Err(error) if matches!(error.class(), Class::Busy | Class::Moved) => {
@@ -221,13 +215,6 @@ impl Parallel<'_> {
         } else {
             Heeded::NotFree
         })
-    }
-
-    /// Looks at who holds a task, or all, in a store that clones share. Without an answer, the run will be refused.
-    fn see_leases(&self, task: Option<&TaskId>) {
-        if let Err(error) = self.writer.holding_of_tree().see(task) {
-            tracing::warn!(error = error.logged(), "nothing is known of other clones");
-        }
     }
 
     /// Removes the wake-ups of tasks of which it is known by now whether this process has them.
@@ -301,6 +288,20 @@ impl Parallel<'_> {
         for news in wakes.told.drain(..) {
             report(ParallelNews::Queue(&news));
         }
+    }
+}
+
+/// How often whoever is woken looks at all tasks: often enough that a lease which nobody renews is seen to end in time.
+fn woken_interval(writer: &Writer<'_>) -> Duration {
+    let length = writer.workspace.reader.settings.config().leases.length;
+    let length = Duration::from_millis(length.milliseconds());
+    (length / 10).clamp(LOOK / 3, LONGEST_LOOK)
+}
+
+/// Looks at who holds a task, or all, in a store that clones share. Without an answer, the run will be refused.
+fn see_leases(writer: &Writer<'_>, task: Option<&TaskId>) {
+    if let Err(error) = writer.holding_of_tree().see(task) {
+        tracing::warn!(error = error.logged(), "nothing is known of other clones");
     }
 }
 
