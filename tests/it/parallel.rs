@@ -194,6 +194,8 @@ test ! -e {trees}/c
     for task in ["a", "b", "c"] {
         assert_eq!(world.phase(task), "done");
     }
+    let log = world.orch(&["log", "a"]).succeeds().stdout;
+    assert!(!log.contains("a verification fails"), "{log}");
 }
 
 #[test]

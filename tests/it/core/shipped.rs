@@ -679,7 +679,7 @@ fn every_fact_of_a_shipped_artifact_has_a_value_on_all_that_is_valid() {
 
 #[test]
 fn every_shipped_guard_is_true_or_false_on_all_that_is_valid() {
-    let rounds = number("ORCH_SHIPPED_ROUNDS").unwrap_or(24);
+    let rounds = number("ORCH_SHIPPED_ROUNDS").unwrap_or(12);
     let mut faults = BTreeMap::new();
     for workflow in all_shipped() {
         let mut dice = Dice(11);

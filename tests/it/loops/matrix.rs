@@ -131,7 +131,7 @@ fn plan(machine: &Machine, seed: u64, chance: &mut Chance) -> Plan {
 
 /// Plays a seeded slice of all plans, each unattended or with a person; the ways in which tasks came out.
 pub fn outcomes(machine: &Machine) -> BTreeSet<Outcome> {
-    slice(machine, 96)
+    slice(machine, 48)
 }
 
 /// The same with so many plans, unless it is said how many.

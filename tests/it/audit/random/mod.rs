@@ -39,7 +39,7 @@ struct Tally {
 #[test]
 fn every_forged_commit_is_found_and_no_other() {
     let first = number("ORCH_AUDIT_SEED").unwrap_or(1);
-    let count = number("ORCH_AUDIT_HISTORIES").unwrap_or(60);
+    let count = number("ORCH_AUDIT_HISTORIES").unwrap_or(40);
     let (next, end) = (AtomicU64::new(first), first + count);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 /// For how long what was chosen counts at least.
 const SHORTEST: Duration = Duration::from_secs(3);
-/// A worker spends at most one part of so many of its time on choosing, and more only if it has used up what it has chosen.
+/// A worker spends at most one part of so many of its time on choosing anew what it has not used up yet.
 const PART_OF_TIME: u32 = 50;
+/// And if it has used that up, one part of so many.
 const LARGEST_PART: u32 = 5;
 /// Among how many of the first tasks one is chosen, after others were faster again and again: two to the power of this.
 const MOST_SPREAD: u32 = 6;
