@@ -84,7 +84,7 @@ ci-templates: ## The action for GitHub and the template for GitLab: schemas of t
 AS_CLIPPY = RUSTC_WORKSPACE_WRAPPER=$(wildcard $(shell rustc --print sysroot)/bin/clippy-driver) \
 	CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 
-check: ## What CI runs: formatting, lints, tests, documentation
+check: ## What has to pass before every change: formatting, lints, documentation, tests
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(AS_CLIPPY) RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --examples

@@ -308,17 +308,17 @@ fn object(store: &Store, commit: Digest, path: &RepoPath) -> Result<Option<Diges
 /// Whether the base branch has all changes of the branch of a task that is done, by whatever commits. Logs only grow, and git
 /// takes long to compare everything.
 fn has_changes(store: &Store, base: Digest, tip: Digest, log: &RepoPath) -> Result<bool, Error> {
-    let has_less = log_size(store, base, log)? < log_size(store, tip, log)?;
+    let sizes = (log_size(store, base, log)?, log_size(store, tip, log)?);
+    let has_less = matches!(sizes, (Some(base), Some(tip)) if base < tip);
     Ok(!has_less && store.work_trees().is_contained(tip, base)?)
 }
 
-/// How many bytes a commit has of a log.
-fn log_size(store: &Store, commit: Digest, log: &RepoPath) -> Result<u64, Error> {
-    let size = match object(store, commit, log)? {
-        Some(blob) => store.objects().blob_size(blob)?,
-        None => None,
-    };
-    Ok(size.unwrap_or(0))
+/// How many bytes a commit has of a log; `None` if this clone does not have it.
+fn log_size(store: &Store, commit: Digest, log: &RepoPath) -> Result<Option<u64>, Error> {
+    match object(store, commit, log)? {
+        Some(blob) => store.objects().blob_size(blob),
+        None => Ok(Some(0)),
+    }
 }
 
 /// The tasks that are done and joined: they are not looked at again as long as the base branch has the same of them.

@@ -34,7 +34,7 @@ const MOST_LENGTHS: u32 = 32;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 /// For how long to wait for others who join branches with the same one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often the process that verifies is looked at.
+/// How often the process that verifies is looked at, and the step of pauses.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is joined, and how.
@@ -140,13 +140,13 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
         return push(store, request);
     }
     let git = store.work_trees();
-    let _turn = own_turn(git, stop)?;
     let tries = if request.remote.is_some() {
         REMOTE_TRIES
     } else {
         TRIES
     };
     for overtaken in 0..tries {
+        let turn = own_turn(git, stop)?;
         let begun = Instant::now();
         let (Some(base), Some(tip)) = (request.base_tip(store)?, git.tip(&request.branch)?) else {
             return Ok(BranchOutcome::Later("a branch is gone".to_owned()));
@@ -202,8 +202,13 @@ fn land(store: &Store, request: &LandRequest, stop: &StopFlag) -> Result<BranchO
                     commit.to_string()
                 )));
             }
-            BranchMoved::Overtaken if request.remote.is_some() => {
+            BranchMoved::Overtaken if request.remote.is_some() && overtaken + 1 < tries => {
+                // The workers of this repository need not wait for that.
+                drop(turn);
                 rest(pause(overtaken, begun.elapsed()).mul_f64(part()), stop);
+                if stop.is_set() {
+                    return Ok(stopped());
+                }
             }
             BranchMoved::Overtaken => {}
             BranchMoved::Locked(_) => sleep(MOMENT),
@@ -252,7 +257,7 @@ fn own_turn(git: WorkTrees<'_>, stop: &StopFlag) -> Result<Option<FileLock>, Err
 /// try one after the other need a try each, so the pause grows until all of them have room in it.
 fn pause(overtaken: u32, tried: Duration) -> Duration {
     let lengths = 2u32.saturating_pow(overtaken + 1).min(MOST_LENGTHS);
-    (MOMENT.max(tried) * lengths).min(LONGEST_PAUSE)
+    (TICK.max(tried) * lengths).min(LONGEST_PAUSE)
 }
 
 /// Pauses, but not beyond a stop.
@@ -468,10 +473,10 @@ mod tests {
         let short = Duration::from_millis(20);
         let verified = Duration::from_secs(40);
         let pauses = [
-            (0, short, 600),
-            (1, short, 1_200),
-            (3, short, 4_800),
-            (29, short, 9_600),
+            (0, short, 100),
+            (1, short, 200),
+            (3, short, 800),
+            (29, short, 1_600),
             (0, verified, 80_000),
             (2, verified, 320_000),
             (29, verified, 600_000),

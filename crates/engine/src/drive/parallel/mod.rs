@@ -200,7 +200,9 @@ impl Parallel<'_> {
             self.keep_done();
             report(ParallelNews::Tasks(&self.tasks));
             let is_idle = self.slots.is_empty() && self.landing.is_none();
-            let is_over = self.is_stopping || (self.done.is_empty() && !self.options.goes_on);
+            // Without a time of the last look, another one is due.
+            let is_at_end = self.done.is_empty() && self.looked.is_some();
+            let is_over = self.is_stopping || (is_at_end && !self.options.goes_on);
             if is_idle && is_over {
                 self.done.iter().for_each(|index| self.give_back(*index));
                 return Ok(());

@@ -31,6 +31,8 @@ pub(super) struct NextTasks {
     until: Option<Instant>,
     /// Until when they are not, even if they are used up.
     rests_until: Option<Instant>,
+    /// Whether a look at all tasks was left out because of that.
+    owes_look: bool,
     /// Where the next look at all tasks begins.
     place: usize,
     /// How often others were faster lately: each such race counts [`LOST`] times as much as one that was won.
@@ -58,7 +60,8 @@ impl NextTasks {
         if is_ahead(self.until) {
             free = self.take_ahead(room, &mut choice)?;
         }
-        if free.is_empty() && !self.rests() {
+        self.owes_look = free.is_empty() && self.rests();
+        if free.is_empty() && !self.owes_look {
             self.look(room, &mut choice)?;
             free = self.take_ahead(room, &mut choice)?;
         }
@@ -87,6 +90,11 @@ impl NextTasks {
     /// Whether what was chosen is used up, and it is too early to look at all tasks again.
     pub(super) fn rests(&self) -> bool {
         self.ahead.is_empty() && is_ahead(self.rests_until)
+    }
+
+    /// Whether nothing was taken without a look at all tasks: it has to follow after the rest.
+    pub(super) fn owes_look(&self) -> bool {
+        self.owes_look
     }
 
     /// Looks at all tasks until more are free than so many. Then the order decides, and the next look begins behind them.
@@ -200,7 +208,9 @@ mod tests {
         next.rests_until = Some(Instant::now() + PATIENCE);
         assert!(next.rests());
         assert_eq!(take(&mut next, 2, "c", ""), (String::new(), 0));
+        assert!(next.owes_look());
         assert_eq!(take(&mut next, 2, "c d e", "c d e").0, "c d");
+        assert!(!next.owes_look());
         // What was chosen is not used up.
         next.rests_until = Some(Instant::now() + PATIENCE);
         assert!(!next.rests());

@@ -3,9 +3,9 @@
 //! The remote is fetched regularly. What it has of a task counts, unless the branch here goes on from there. Who holds what is
 //! asked at the same time, so that a lease which nobody renews is watched until it ends.
 
-use super::Parallel;
 use super::landing::Landing;
 use super::task::{ParallelTask, TaskStage};
+use super::{AGAIN, Parallel};
 use crate::apply::Writer;
 use crate::drive::publish::push_steps;
 use crate::survey::{Error, TaskRef, Workspace};
@@ -288,6 +288,7 @@ impl Parallel<'_> {
                     Some(_) | None => {
                         self.done.retain(|waiting| *waiting != index);
                         self.tasks[index].end(TaskStage::Held, error.to_string());
+                        self.try_again(index, AGAIN);
                     }
                 },
                 Err(error) => tracing::warn!(error = error.logged(), "cannot renew a lease"),

@@ -128,6 +128,10 @@ impl Parallel<'_> {
         if self.is_cut_off() {
             return Ok(());
         }
+        // With a queue, what has ended here wakes whoever can go on.
+        if has_changed && self.wakes.is_none() {
+            self.looked = None;
+        }
         let interval = match &self.wakes {
             Some(_) => woken_interval(self.writer),
             None => LOOK,
@@ -135,8 +139,6 @@ impl Parallel<'_> {
         let is_due = self
             .looked
             .is_none_or(|looked| looked.elapsed() >= interval);
-        // With a queue, what has ended here wakes whoever can go on.
-        let is_due = is_due || (has_changed && self.wakes.is_none());
         if is_due && self.next.rests() {
             // It looks as soon as it may.
             self.looked = None;
@@ -145,7 +147,7 @@ impl Parallel<'_> {
                 see_leases(self.writer, None);
             }
             self.fill()?;
-            self.looked = Some(Instant::now());
+            self.looked = (!self.next.owes_look()).then(Instant::now);
         }
         self.heed_wake_ups()
     }
