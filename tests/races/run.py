@@ -365,6 +365,7 @@ def race(world, away, clocks):
     while not all(one.has_told() for one in away) and time.monotonic() < patience:
         for one in away:
             one.worker.look(time.monotonic())
+        overlaps.look(away)
         time.sleep(0.5)
     workers += [one.worker for one in away]
     for worker in workers:
