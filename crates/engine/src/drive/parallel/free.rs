@@ -69,9 +69,9 @@ impl Parallel<'_> {
         if self.seen.get(&task.id) == Some(&tip.unwrap_or(base)) {
             return Ok(TaskChance::None);
         }
-        if let Some(other) = ground.held.get(&task.id)
-            && !self.trees.place(&task.id)?.path.exists()
-        {
+        // A work tree may hold the task itself.
+        let has_tree = self.trees.place(&task.id)?.path.exists();
+        if !has_tree && let Some(other) = ground.held.get(&task.id) {
             self.note_held(task, &other.lease.owner.name)?;
             return Ok(TaskChance::Taken);
         }
@@ -110,7 +110,7 @@ impl Parallel<'_> {
         {
             return Ok(TaskChance::Taken);
         }
-        if let Some(holder) = self.holder(task, place)? {
+        if has_tree && let Some(holder) = self.holder(task, place)? {
             self.note_held(task, &holder)?;
             return Ok(TaskChance::Taken);
         }
